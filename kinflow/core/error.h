@@ -1,0 +1,26 @@
+// The two kinds of failure: the caller's mistake and arithmetic that broke down.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace kinflow {
+
+/// The caller's mistake: a file, an option or a value. The message is one line that
+/// says where, what was expected and what came. The command line exits with 2.
+class InputError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A computation that cannot go on: a factorisation that fails, training that diverges.
+/// The command line exits with 1.
+class NumericalError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The message of a failed system call: "PATH: cannot WHAT (reason from errno)".
+std::string system_message(const std::string& path, const std::string& what);
+
+}  // namespace kinflow

@@ -1,0 +1,31 @@
+// How the library speaks: it is handed a Logger and never prints by itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace kinflow {
+
+/// State of a long job, reported often; the receiver decides what to show.
+struct Progress {
+  std::string job;                ///< what is being done, e.g. "fit"
+  std::int64_t done = 0;          ///< finished units
+  std::int64_t total = 0;         ///< units in all
+  std::string unit = "epoch";     ///< name of a unit
+  std::string status;             ///< e.g. "valid NLL 1.402 (best 1.398)"
+  double seconds_left = 0;        ///< estimate; negative where unknown
+};
+
+/// Receives messages and progress. The base class drops everything.
+class Logger {
+ public:
+  virtual ~Logger();
+  virtual void info(const std::string& message);
+  virtual void warning(const std::string& message);
+  virtual void progress(const Progress& progress);
+};
+
+/// "1:05" or "2:03:10" for a number of seconds.
+std::string format_duration(double seconds);
+
+}  // namespace kinflow

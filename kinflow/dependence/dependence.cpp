@@ -1,0 +1,2 @@
+// What all dependence structures share.
+#include "kinflow/dependence/dependence.h"
