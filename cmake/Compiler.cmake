@@ -1,12 +1,28 @@
 # Warnings, sanitizers, ccache, and what every target of the project shares.
 include(GNUInstallDirs)
 
+find_package(Git QUIET)
+set(KINFLOW_COMMIT unknown)
+if(Git_FOUND)
+  execute_process(
+    COMMAND ${GIT_EXECUTABLE} describe --always --dirty
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    OUTPUT_VARIABLE KINFLOW_DESCRIBED
+    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(KINFLOW_DESCRIBED)
+    set(KINFLOW_COMMIT ${KINFLOW_DESCRIBED})
+  endif()
+endif()
+
 find_program(KINFLOW_CCACHE ccache)
 if(KINFLOW_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Precompiled headers need these two to be cacheable.
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${KINFLOW_CCACHE})
 endif()
+
+# One code model for libraries and programs, so that they can share a precompiled header.
+add_compile_options(-fPIC)
 
 if(KINFLOW_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined

@@ -1,2 +1,212 @@
 // What all dependence structures share.
 #include "kinflow/dependence/dependence.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+#include <tuple>
+
+#include "kinflow/core/error.h"
+#include "kinflow/core/random.h"
+
+namespace kinflow {
+namespace {
+
+/// Distance that the logit keeps from 0 and 1.
+constexpr double kSmallestShare = 1e-9;
+
+std::string shape_text(const at::Tensor& tensor) {
+  return fmt::format("[{}]", fmt::join(tensor.sizes(), ", "));
+}
+
+/// Rows split into observed and unknown, and the factor of the observed rows' C.
+struct Observation {
+  at::Tensor observed;    // [q]
+  at::Tensor unknown;     // [m], increasing
+  at::Tensor latents;     // [q, p] float64
+  at::Tensor covariance;  // [n, n]
+  at::Tensor cholesky;    // [q, q], lower
+
+  at::Tensor covariance_of(const at::Tensor& rows, const at::Tensor& columns) const {
+    return covariance.index_select(0, rows).index_select(1, columns);
+  }
+};
+
+Observation observe(const Dependence& dependence, const at::Tensor& parameters,
+                    const at::Tensor& observed, const at::Tensor& latents) {
+  const std::int64_t n = dependence.rows();
+  if (observed.dim() != 1 || observed.scalar_type() != at::kLong ||
+      latents.dim() != 2 || latents.size(0) != observed.size(0)) {
+    throw InputError(fmt::format(
+        "[{}] expected observed rows [q] int64 and latents [q, p], received {} and {}",
+        dependence.kind(), shape_text(observed), shape_text(latents)));
+  }
+  at::Tensor is_observed = at::zeros({n}, observed.options().dtype(at::kBool));
+  if (observed.size(0) > 0) {
+    const auto low = observed.min().item<std::int64_t>();
+    const auto high = observed.max().item<std::int64_t>();
+    if (low < 0 || high >= n) {
+      throw InputError(
+          fmt::format("[{}] expected observed rows in 0 .. {}, received {}",
+                      dependence.kind(), n - 1, low < 0 ? low : high));
+    }
+    is_observed.index_fill_(0, observed, true);
+  }
+  const at::Tensor unknown = at::nonzero(is_observed.logical_not()).squeeze(1);
+  if (unknown.size(0) + observed.size(0) != n) {
+    throw InputError(
+        fmt::format("[{}] expected distinct observed rows, received some "
+                    "row more than once",
+                    dependence.kind()));
+  }
+  Observation result{observed, unknown, latents.to(at::kDouble),
+                     dependence.covariance(parameters), at::Tensor()};
+  at::Tensor info;
+  std::tie(result.cholesky, info) =
+      at::linalg_cholesky_ex(result.covariance_of(observed, observed));
+  if (info.item<int>() != 0) {
+    throw NumericalError(fmt::format(
+        "[{}] the covariance of the {} observed rows is not positive definite",
+        dependence.kind(), observed.size(0)));
+  }
+  return result;
+}
+
+}  // namespace
+
+LatentMemory::~LatentMemory() = default;
+
+void LatentMemory::reset(const at::Tensor& latents) {
+  if (latents.dim() != 3 || latents.size(1) != rows_) {
+    throw InputError(
+        fmt::format("[LatentMemory] expected latents [R, {}, p], received {}", rows_,
+                    shape_text(latents)));
+  }
+  latents_ = latents.detach().clone(at::MemoryFormat::Contiguous);
+}
+
+at::Tensor LatentMemory::exchange_rows(const at::Tensor& rows,
+                                       const at::Tensor& latents) {
+  if (!latents_.defined() || latents.dim() != 3 || rows.dim() != 1 ||
+      latents.size(0) != latents_.size(0) || latents.size(1) != rows.size(0) ||
+      latents.size(2) != latents_.size(2)) {
+    throw InputError(fmt::format(
+        "[LatentMemory] expected latents [R, b, p] for rows [b] of a memory [R, n, p], "
+        "received {}, {} and {}",
+        shape_text(latents), shape_text(rows),
+        latents_.defined() ? shape_text(latents_) : "an empty memory"));
+  }
+  const at::Tensor previous = latents_.index_select(1, rows).to(at::kDouble);
+  latents_.index_copy_(1, rows, latents.detach().to(latents_.scalar_type()));
+  return previous;
+}
+
+Dependence::~Dependence() = default;
+
+at::Tensor Dependence::quadratic(const at::Tensor& parameters,
+                                 const at::Tensor& latents) const {
+  return (precision_times(parameters, latents) * latents).sum({1, 2});
+}
+
+at::Tensor Dependence::objective(const at::Tensor& parameters,
+                                 const at::Tensor& latents) const {
+  const double columns = static_cast<double>(latents.size(-1));
+  return 0.5 * (columns * log_det(parameters) + quadratic(parameters, latents));
+}
+
+at::Tensor Dependence::log_density(const at::Tensor& parameters,
+                                   const at::Tensor& latents) const {
+  const double numbers = static_cast<double>(rows() * latents.size(-1));
+  return -0.5 * numbers * std::log(2 * std::numbers::pi) -
+         objective(parameters, latents);
+}
+
+at::Tensor Dependence::to_unconstrained(const at::Tensor& parameters) const {
+  return at::logit(parameters.to(at::kDouble), kSmallestShare);
+}
+
+at::Tensor Dependence::from_unconstrained(const at::Tensor& unconstrained) const {
+  return at::sigmoid(unconstrained.to(at::kDouble))
+      .clamp(kSmallestShare, 1 - kSmallestShare);
+}
+
+at::Tensor Dependence::unconstrained_gradient(const at::Tensor& parameters,
+                                              const at::Tensor& gradient) const {
+  return gradient * parameters * (1 - parameters);
+}
+
+ConditionalLaw Dependence::condition(const at::Tensor& parameters,
+                                     const at::Tensor& observed,
+                                     const at::Tensor& latents) const {
+  const Observation given = observe(*this, parameters, observed, latents);
+  const at::Tensor whitened_latents =
+      at::linalg_solve_triangular(given.cholesky, given.latents, /*upper=*/false);
+  const at::Tensor whitened_covariance = at::linalg_solve_triangular(
+      given.cholesky, given.covariance_of(given.observed, given.unknown),
+      /*upper=*/false);
+  return {given.unknown, at::mm(whitened_covariance.t(), whitened_latents),
+          given.covariance_of(given.unknown, given.unknown) -
+              at::mm(whitened_covariance.t(), whitened_covariance)};
+}
+
+at::Tensor Dependence::sample_given(const at::Tensor& parameters,
+                                    const at::Tensor& observed,
+                                    const at::Tensor& latents, Random& random) const {
+  // An unconditional draw, corrected by the regression of the unknown rows on what the
+  // draw has wrong in the observed ones. Unlike a factor of the conditional covariance
+  // this works where that covariance is singular.
+  const Observation given = observe(*this, parameters, observed, latents);
+  at::Tensor draw = sample(parameters, latents.size(1), random).to(observed.device());
+  const at::Tensor error = given.latents - draw.index_select(0, observed);
+  const at::Tensor correction =
+      at::mm(given.covariance_of(given.unknown, given.observed),
+             at::cholesky_solve(error, given.cholesky));
+  draw.index_add_(0, given.unknown, correction);
+  draw.index_copy_(0, observed, given.latents);
+  return draw.cpu();
+}
+
+at::Tensor Dependence::checked_parameters(const at::Tensor& parameters) const {
+  if (parameters.dim() != 2 || parameters.size(1) != parameter_count()) {
+    throw InputError(fmt::format("[{}] expected parameters [R, {}], received {}",
+                                 kind(), parameter_count(), shape_text(parameters)));
+  }
+  return parameters.to(at::kDouble);
+}
+
+at::Tensor Dependence::checked_one_replica(const at::Tensor& parameters) const {
+  if (parameters.dim() != 1 || parameters.size(0) != parameter_count()) {
+    throw InputError(fmt::format("[{}] expected parameters [{}], received {}", kind(),
+                                 parameter_count(), shape_text(parameters)));
+  }
+  return parameters.to(at::kDouble);
+}
+
+at::Tensor Dependence::checked_latents(const at::Tensor& parameters,
+                                       const at::Tensor& latents,
+                                       std::int64_t row_count) const {
+  if (latents.dim() != 3 || latents.size(0) != parameters.size(0) ||
+      latents.size(1) != row_count) {
+    throw InputError(fmt::format("[{}] expected latents [{}, {}, p], received {}",
+                                 kind(), parameters.size(0), row_count,
+                                 shape_text(latents)));
+  }
+  return latents.to(at::kDouble);
+}
+
+double Dependence::pair_weight(std::int64_t batch) const {
+  if (batch == 1) return 0;
+  return static_cast<double>(rows() - 1) / static_cast<double>(batch - 1);
+}
+
+at::Tensor Dependence::standard_normal(std::int64_t rows, std::int64_t columns,
+                                       Random& random) {
+  at::Tensor numbers = at::empty({rows, columns}, at::kDouble);
+  double* number = numbers.data_ptr<double>();
+  for (std::int64_t i = 0; i < rows * columns; ++i) number[i] = random.normal();
+  return numbers;
+}
+
+}  // namespace kinflow

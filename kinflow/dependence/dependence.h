@@ -14,23 +14,34 @@ class Random;
 
 /// The last known latents of all rows, with the statistics that make rows of C^-1 U and
 /// the exact gradient in the parameters cheap after every batch.
+///
+/// The latents alone are the state: reset(latents()) gives the same memory again, less
+/// the rounding that many updates have left in the statistics.
 class LatentMemory {
  public:
   virtual ~LatentMemory();
-  /// Forgets everything and takes these latents. @param latents [R, n, p]
-  virtual void reset(const at::Tensor& latents) = 0;
+  /// Forgets everything and takes a copy of these latents, in their own floating type.
+  /// @param latents [R, n, p]
+  virtual void reset(const at::Tensor& latents);
   /// Overwrites some rows. @param rows [b] int64, distinct  @param latents [R, b, p]
   virtual void update(const at::Tensor& rows, const at::Tensor& latents) = 0;
-  /// Rows of C^-1 U of the remembered latents: [R, b, p].
+  /// Rows of C^-1 U of the remembered latents: [R, b, p] float64.
   /// @param parameters [R, k] as in Dependence
   virtual at::Tensor precision_rows(const at::Tensor& parameters,
                                     const at::Tensor& rows) const = 0;
-  /// Exact gradient of Dependence::objective of the remembered latents: [R, k].
+  /// Exact gradient of Dependence::objective of the remembered latents: [R, k] float64.
   virtual at::Tensor parameter_gradient(const at::Tensor& parameters) const = 0;
   /// The remembered latents, [R, n, p].
   const at::Tensor& latents() const { return latents_; }
 
  protected:
+  /// Writes the batch's latents into latents_ and returns the rows' previous ones,
+  /// [R, b, p] float64.
+  at::Tensor exchange_rows(const at::Tensor& rows, const at::Tensor& latents);
+
+  explicit LatentMemory(std::int64_t rows) : rows_(rows) {}
+
+  std::int64_t rows_;
   at::Tensor latents_;
 };
 
@@ -46,8 +57,12 @@ struct ConditionalLaw {
 ///
 /// The structure is fixed; the parameters are an argument, a float64 tensor [R, k] on
 /// their natural scale, one row for each of R replicas. Latents are [R, n, p] of any
-/// floating type; all algebra is float64, on the device of the arguments. With k = 0
-/// the parameters are a [R, 0] tensor.
+/// floating type; all algebra and all results are float64. With k = 0 the parameters
+/// are a [R, 0] tensor.
+///
+/// A structure lives on the device of the tensors that it was made from, and its
+/// arguments must be there too. Shapes are checked; that parameters lie inside their
+/// range is the caller's duty, because looking at them would stall a GPU.
 class Dependence {
  public:
   virtual ~Dependence();
@@ -74,19 +89,29 @@ class Dependence {
   virtual at::Tensor parameter_gradient(const at::Tensor& parameters,
                                         const at::Tensor& latents) const = 0;
 
-  /// Unbiased estimate of the rows of C^-1 U from the pairs inside a batch: the diagonal
-  /// term plus (n - 1)/(b - 1) times the terms with the batch's other rows: [R, b, p].
+  /// Estimate of the batch's rows of C^-1 U from the pairs inside the batch: [R, b, p].
+  ///
+  /// With A = C^-1 row i of the result is
+  ///     g_i = A_ii u_i + (n - 1)/(b - 1) sum_{j in batch, j != i} A_ij u_j.
+  /// The average of g_i over all batches of b rows that hold i is row i of C^-1 U, so
+  /// the average of n/b sum_{i in batch} v_i . g_i over all batches is tr(V' C^-1 U)
+  /// for every fixed V [n, p]. A batch of one row has no pairs: g_i = A_ii u_i.
   /// @param rows [b] int64, distinct  @param latents [R, b, p], the batch's own
   virtual at::Tensor pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
                                 const at::Tensor& latents) const = 0;
-  /// Unbiased estimate of parameter_gradient() from the pairs inside a batch: [R, k].
+  /// Estimate of parameter_gradient() from the pairs inside the batch: [R, k].
+  ///
+  /// The log-determinant's part is exact; the trace's part is the derivative of
+  ///     n/(2b) sum_{i in batch} u_i . g_i,   g_i as in pairs_rows(), latents fixed.
+  /// Its average over all batches of b >= 2 rows is parameter_gradient().
   virtual at::Tensor pairs_parameter_gradient(const at::Tensor& parameters,
                                               const at::Tensor& rows,
                                               const at::Tensor& latents) const = 0;
+  /// An empty memory, to be filled by reset(). It must not outlive this object.
   virtual std::unique_ptr<LatentMemory> make_memory() const = 0;
 
   /// Parameters on an unbounded scale for an optimiser, and back. The default is the
-  /// logit: every parameter lies in (0, 1).
+  /// logit: every parameter lies in (0, 1) and is kept in [1e-9, 1 - 1e-9].
   virtual at::Tensor to_unconstrained(const at::Tensor& parameters) const;
   virtual at::Tensor from_unconstrained(const at::Tensor& unconstrained) const;
   /// Gradient on the unbounded scale from the one in the parameters.
@@ -100,15 +125,32 @@ class Dependence {
   /// C as a dense [n, n] float64 matrix, for oracles and small problems.
   /// @param parameters [k]
   virtual at::Tensor covariance(const at::Tensor& parameters) const = 0;
-  /// Law of all other rows given the latents of some rows.
+  /// Law of all other rows given the latents of some rows, from the dense C: O(n^2)
+  /// memory. NumericalError where the observed rows' C is not positive definite.
   /// @param parameters [k]  @param observed [q] int64, distinct  @param latents [q, p]
   virtual ConditionalLaw condition(const at::Tensor& parameters,
                                    const at::Tensor& observed,
                                    const at::Tensor& latents) const;
-  /// A draw of all n rows whose observed rows have the given latents: [n, p] float64.
+  /// A draw of all n rows whose observed rows have the given latents: [n, p] float64 on
+  /// the CPU. Costs as condition() does.
   virtual at::Tensor sample_given(const at::Tensor& parameters,
                                   const at::Tensor& observed, const at::Tensor& latents,
                                   Random& random) const;
+
+ protected:
+  /// The arguments in float64; InputError where they do not have the shape named.
+  /// Parameters of all replicas, [R, k].
+  at::Tensor checked_parameters(const at::Tensor& parameters) const;
+  /// Parameters of one replica, [k].
+  at::Tensor checked_one_replica(const at::Tensor& parameters) const;
+  /// Latents [R, row_count, p] for parameters [R, k].
+  at::Tensor checked_latents(const at::Tensor& parameters, const at::Tensor& latents,
+                             std::int64_t row_count) const;
+  /// Weight (n - 1)/(b - 1) of the pairs of a batch of b rows; 0 for b = 1.
+  double pair_weight(std::int64_t batch) const;
+  /// Independent standard normal numbers, [rows, columns] float64 on the CPU.
+  static at::Tensor standard_normal(std::int64_t rows, std::int64_t columns,
+                                    Random& random);
 };
 
 }  // namespace kinflow

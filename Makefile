@@ -1,0 +1,48 @@
+# The two commands of the README, and a few for developers.
+JOBS ?= 2
+BUILD := build/release
+DEMO_OUT ?= demo
+
+PACKAGES := g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas-dev \
+            liblapacke-dev libcli11-dev nlohmann-json3-dev libfmt-dev libpng-dev \
+            libgtest-dev
+
+.PHONY: demo test build setup test-sanitize fuzz format clean
+
+## Simulate dependent data, fit it with and without the dependence, draw the picture.
+demo: build
+	$(BUILD)/kinflow demo --out $(DEMO_OUT)
+
+## Build and run every test.
+test: build
+	ctest --preset release
+
+build: setup
+	@cmake --preset release $(if $(wildcard $(BUILD)/build.ninja),> /dev/null)
+	@cmake --build --preset release -j $(JOBS)
+
+## Install what is missing (Debian and its relatives) and check that OpenBLAS is in use.
+setup:
+	@cmake/setup.sh $(PACKAGES)
+
+## Every test under the address and undefined-behaviour sanitizers.
+test-sanitize: setup
+	cmake --preset dev
+	cmake --build --preset dev -j $(JOBS)
+	ctest --preset dev
+
+## Check the readers with random input for FUZZ_SECONDS each (needs clang).
+FUZZ_SECONDS ?= 180
+fuzz:
+	@cmake/setup.sh clang libclang-rt-14-dev
+	cmake -S . -B build/fuzz -G Ninja -DKINFLOW_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	cmake --build build/fuzz -j $(JOBS)
+	build/fuzz/tests/fuzz/fuzz_table -max_total_time=$(FUZZ_SECONDS)
+	build/fuzz/tests/fuzz/fuzz_safetensors -max_total_time=$(FUZZ_SECONDS)
+
+format:
+	git ls-files '*.h' '*.cpp' | xargs clang-format -i
+
+clean:
+	rm -rf build

@@ -1,0 +1,18 @@
+// The verbs of the command line, one file each.
+#pragma once
+
+#include <CLI/App.hpp>
+
+#include "console.h"
+
+namespace kinflow::cli {
+
+void add_simulate(CLI::App& app, Console& console);
+void add_fit(CLI::App& app, Console& console);
+void add_evaluate(CLI::App& app, Console& console);
+void add_sample(CLI::App& app, Console& console);
+void add_transform(CLI::App& app, Console& console);
+void add_inspect(CLI::App& app, Console& console);
+void add_demo(CLI::App& app, Console& console);
+
+}  // namespace kinflow::cli

@@ -1,0 +1,65 @@
+// Progress bars and messages.
+#include "console.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace kinflow::cli {
+namespace {
+
+constexpr int kBarWidth = 24;
+constexpr std::chrono::milliseconds kBarInterval{100};
+constexpr std::chrono::seconds kLineInterval{10};
+
+std::string text_of(const Progress& progress) {
+  auto text = fmt::format("{} {}/{}", progress.unit, progress.done, progress.total);
+  if (!progress.status.empty()) text += "  " + progress.status;
+  if (progress.seconds_left >= 0 && progress.done < progress.total) {
+    text += "  " + format_duration(progress.seconds_left) + " left";
+  }
+  return text;
+}
+
+}  // namespace
+
+Console::Console() : is_terminal_(isatty(STDERR_FILENO) == 1) {}
+
+void Console::clear_bar() {
+  if (bar_is_shown_) std::fputs("\r\033[K", stderr);
+  bar_is_shown_ = false;
+}
+
+void Console::info(const std::string& message) {
+  clear_bar();
+  std::fputs((message + "\n").c_str(), stderr);
+}
+
+void Console::warning(const std::string& message) { info("warning: " + message); }
+
+void Console::progress(const Progress& progress) {
+  const auto now = std::chrono::steady_clock::now();
+  const bool ends = progress.done >= progress.total;
+  if (!is_terminal_) {
+    if (!ends && now - last_line_ < kLineInterval) return;
+    last_line_ = now;
+    std::fputs((progress.job + ": " + text_of(progress) + "\n").c_str(), stderr);
+    return;
+  }
+  if (ends) {
+    clear_bar();
+    return;
+  }
+  if (now - last_line_ < kBarInterval) return;
+  last_line_ = now;
+  const auto filled = static_cast<std::size_t>(kBarWidth * progress.done /
+                                               (progress.total > 0 ? progress.total : 1));
+  const auto bar = std::string(filled, '#') + std::string(kBarWidth - filled, '.');
+  std::fputs(fmt::format("\r\033[K{} [{}] {}", progress.job, bar, text_of(progress)).c_str(),
+             stderr);
+  std::fflush(stderr);
+  bar_is_shown_ = true;
+}
+
+}  // namespace kinflow::cli

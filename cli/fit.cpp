@@ -1,0 +1,206 @@
+// kinflow fit: train a flow on dependent rows.
+#include "kinflow/train/fit.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "commands.h"
+#include "kinflow/core/error.h"
+#include "options.h"
+
+namespace kinflow::cli {
+namespace {
+
+constexpr double kLargest = 1e300;
+constexpr std::int64_t kMany = 1'000'000'000;
+
+// What was typed; empty where the default depends on other options.
+struct Given {
+  FitRequest request;
+  std::string resume, out;
+  bool independent = false;
+  std::string schedule = "joint", flow = "spline", permutation = "alternating";
+  std::string correlation = "per-block", precision = "float32";
+  std::string estimator, split_by;
+  std::optional<std::int64_t> layers;
+  std::optional<double> start;
+};
+
+std::string absolute(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+// Turns what was typed into a request in which every option has its value.
+FitRequest resolve(const Given& given) {
+  FitRequest request = given.request;
+  auto& data = request.data;
+  auto& train = request.train;
+  const int dependences = !data.group.empty() + !data.relationship.empty() +
+                          static_cast<int>(given.independent);
+  if (dependences != 1) {
+    throw InputError(
+        "fit: expected exactly one of --group, --relationship and --independent, found " +
+        std::to_string(dependences));
+  }
+  const bool relationship = !data.relationship.empty();
+  data.table = absolute(data.table);
+  data.valid_table = absolute(data.valid_table);
+  data.relationship = absolute(data.relationship);
+  train.schedule = chosen(schedule_names(), given.schedule);
+  if (given.independent) train.schedule = Schedule::baseline;
+  train.estimator = given.estimator.empty()
+                        ? (relationship ? Estimator::hybrid : Estimator::memory)
+                        : chosen(estimator_names(), given.estimator);
+  train.start = given.start.value_or(relationship ? 0.9 : 0.1);
+  if (train.grid.empty()) train.grid = default_grid(relationship);
+  request.flow.kind = chosen(flow_kind_names(), given.flow);
+  request.flow.permutation = chosen(permutation_names(), given.permutation);
+  request.flow.permutation_seed = train.seed;
+  request.flow.layers =
+      given.layers.value_or(request.flow.kind == FlowKind::spline ? 3 : 8);
+  request.correlation = chosen(block_correlation_names(), given.correlation);
+  request.float64 = given.precision == "float64";
+  data.split_by = given.split_by.empty()
+                      ? (data.group.empty() ? SplitBy::rows : SplitBy::group)
+                      : chosen(split_by_names(), given.split_by);
+  if (data.split_by == SplitBy::group && data.group.empty()) {
+    throw InputError("--split-by: expected rows or time without --group, found group");
+  }
+  if (data.split_by == SplitBy::time && data.time.empty()) {
+    throw InputError("--split-by time: expected --time COLUMN, found none");
+  }
+  return request;
+}
+
+void add_data_options(CLI::App& verb, Given& given) {
+  auto& data = given.request.data;
+  verb.add_option("table", data.table, "Training table: .csv, .tsv or .npy");
+  verb.add_option("--group", data.group, "Column of block labels: repeats of one thing");
+  verb.add_option("--relationship", data.relationship,
+                  "Relationship matrix of the rows: .npy or text");
+  verb.add_flag("--independent", given.independent, "Rows are independent");
+  verb.add_option("--valid", data.valid_table,
+                  "Validation table (default: a part of the training table)");
+  verb.add_option("--columns", data.columns,
+                  "Columns to model, comma-separated (default: all without another role)")
+      ->delimiter(',');
+  verb.add_option("--context", data.context,
+                  "Columns to condition on, comma-separated")
+      ->delimiter(',');
+  add_choice(verb, "--split-by", given.split_by, split_by_names(),
+             "How validation rows are chosen (default: group with --group, else rows)");
+  verb.add_option("--time", data.time, "Column of times, for --split-by time");
+  verb.add_option("--valid-fraction", data.valid_fraction,
+                  "Share of rows held out without --valid")
+      ->check(CLI::Range(0.001, 0.9));
+  verb.add_flag("--drop-missing", data.drop_missing, "Leave out rows with missing values");
+}
+
+void add_model_options(CLI::App& verb, Given& given) {
+  auto& flow = given.request.flow;
+  add_choice(verb, "--flow", given.flow, flow_kind_names(), "Kind of flow");
+  verb.add_option("--layers", given.layers,
+                  "Coupling layers (default: 3 for spline, 8 for affine)")
+      ->check(CLI::Range(1, 1000));
+  verb.add_option("--hidden", flow.hidden, "Widths of the networks, comma-separated")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 100'000));
+  verb.add_option("--bins", flow.bins, "Bins of the splines")
+      ->check(CLI::Range(std::int64_t{2}, kMaximumSplineBins));
+  verb.add_option("--bound", given.request.bound,
+                  "Splines act on [-bound, bound] standard deviations (default: from data)")
+      ->check(CLI::Range(1e-3, 1e6));
+  add_choice(verb, "--permutation", given.permutation, permutation_names(),
+             "Columns that a layer maps");
+  verb.add_option("--precision", given.precision, "Arithmetic of the flow")
+      ->check(CLI::IsMember({"float32", "float64"}));
+  add_choice(verb, "--correlation", given.correlation, block_correlation_names(),
+             "With --group: one correlation, or one for each block");
+}
+
+void add_training_options(CLI::App& verb, Given& given) {
+  auto& train = given.request.train;
+  add_choice(verb, "--schedule", given.schedule, schedule_names(),
+             "How flow and dependence are trained");
+  add_choice(verb, "--estimator", given.estimator, estimator_names(),
+             "Gradient estimator (default: memory with --group, hybrid with "
+             "--relationship)");
+  verb.add_option("--epochs", train.epochs, "Passes over the data")
+      ->check(CLI::Range(std::int64_t{1}, kMany));
+  verb.add_option("--batch-size", train.batch_size, "Rows of a step")
+      ->check(CLI::Range(std::int64_t{2}, kMany));
+  verb.add_option("--learning-rate", train.learning_rate, "Adamax step at the beginning")
+      ->check(CLI::Range(0.0, kLargest));
+  verb.add_option("--weight-decay", train.weight_decay, "On the weights of the flow")
+      ->check(CLI::Range(0.0, kLargest));
+  verb.add_option("--patience", train.patience,
+                  "Epochs without a better validation NLL before stopping")
+      ->check(CLI::Range(std::int64_t{1}, kMany));
+  verb.add_option("--start", given.start,
+                  "First value of rho or lambda (default: rho 0.1, lambda 0.9)")
+      ->check(CLI::Range(1e-6, 1 - 1e-6));
+  verb.add_option("--dependence-rate", train.dependence_rate,
+                  "Learning rate of rho or lambda, times the flow's")
+      ->check(CLI::Range(0.0, kLargest));
+  verb.add_option("--grid", train.grid,
+                  "Values of rho or lambda for --schedule grid, comma-separated "
+                  "(default: the paper's 12)")
+      ->delimiter(',')
+      ->check(CLI::Range(1e-6, 1 - 1e-6));
+  verb.add_option("--stage-epochs", train.stage_epochs,
+                  "Schedule alternating: epochs of the flow between two stages")
+      ->check(CLI::Range(std::int64_t{1}, kMany));
+  verb.add_option("--stage-steps", train.stage_steps,
+                  "Schedule alternating: steps of rho or lambda in a stage")
+      ->check(CLI::Range(std::int64_t{1}, kMany));
+  verb.add_option("--stage-rate", train.stage_rate,
+                  "Schedule alternating: learning rate of these steps")
+      ->check(CLI::Range(0.0, kLargest));
+  verb.add_option("--seed", train.seed, "Seed of weights, row order and split");
+}
+
+std::string describe(const LearnedDependence& dependence) {
+  if (dependence.kind == "independent") return "rows independent";
+  if (dependence.kind == "relationship") {
+    return fmt::format("lambda {:.4f}", dependence.parameters.front());
+  }
+  return fmt::format("mean rho {:.4f} over {} blocks with repeats",
+                     dependence.typical_parameter(), dependence.labels.size());
+}
+
+}  // namespace
+
+void add_fit(CLI::App& app, Console& console) {
+  auto given = std::make_shared<Given>();
+  auto* verb = app.add_subcommand("fit", "Train a flow on dependent rows");
+  add_data_options(*verb, *given);
+  add_model_options(*verb, *given);
+  add_training_options(*verb, *given);
+  add_threads(*verb, given->request.threads);
+  verb->add_option("--device", given->request.device, "Where to compute")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  verb->add_option("--out", given->out, "Run folder to make");
+  verb->add_option("--resume", given->resume,
+                   "Go on with a run that was interrupted; all options are the run's own");
+  verb->callback([given, verb, &console] {
+    const bool resume = !given->resume.empty();
+    if (resume && verb->count_all() > 2) {
+      throw InputError("--resume: expected no other option, since a run keeps its own");
+    }
+    if (!resume && (given->request.data.table.empty() || given->out.empty())) {
+      throw InputError("fit: expected a table and --out RUN (see --help)");
+    }
+    const auto request = resume ? read_run_request(given->resume) : resolve(*given);
+    const FitPlace place{.directory = resume ? given->resume : given->out,
+                         .resume = resume};
+    const auto result = fit(request, place, console);
+    fmt::print("{}: valid NLL {:.4f} nats at epoch {} of {}, {}, {} s\n", place.directory,
+               result.valid_nll_nats, result.best_epoch, result.epochs,
+               describe(result.model.dependence), fmt::format("{:.1f}", result.seconds));
+  });
+}
+
+}  // namespace kinflow::cli

@@ -1,0 +1,163 @@
+// kinflow inspect: what a run folder or a model file holds.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "commands.h"
+#include "kinflow/data/table.h"
+#include "kinflow/report/text_table.h"
+#include "kinflow/train/model.h"
+#include "kinflow/train/names.h"
+#include "kinflow/train/run_folder.h"
+
+namespace kinflow::cli {
+namespace {
+
+constexpr std::size_t kShownBlocks = 10;
+
+nlohmann::json dependence_json(const LearnedDependence& dependence) {
+  nlohmann::json json = {{"kind", dependence.kind}};
+  if (dependence.kind == "relationship") json["lambda"] = dependence.parameters.at(0);
+  if (dependence.kind == "blocks") {
+    json["column"] = dependence.column;
+    json["typical_rho"] = dependence.typical_parameter();
+    json["blocks"] = nlohmann::json::array();
+    for (std::size_t i = 0; i < dependence.labels.size(); ++i) {
+      json["blocks"].push_back({{"label", dependence.labels[i]},
+                                {"rows", dependence.sizes[i]},
+                                {"rho", dependence.parameters[i]}});
+    }
+  }
+  return json;
+}
+
+// The columns of metrics.csv, for a run folder.
+nlohmann::json history_json(const std::string& run) {
+  if (!std::filesystem::is_directory(run)) return nlohmann::json::array();
+  const auto table = read_table(RunFolder::open(run).metrics_path());
+  auto history = nlohmann::json::array();
+  const auto numbers =
+      numeric_matrix(table, {"epoch", "replica", "valid_nll_nats", "mean_parameter"});
+  for (std::int64_t i = 0; i < numbers.rows; ++i) {
+    const auto* row = &numbers.values[static_cast<std::size_t>(4 * i)];
+    history.push_back({{"epoch", static_cast<std::int64_t>(row[0])},
+                       {"replica", static_cast<std::int64_t>(row[1])},
+                       {"valid_nll_nats", row[2]},
+                       {"mean_parameter", row[3]}});
+  }
+  return history;
+}
+
+void print_json(const Model& model, const std::string& run) {
+  const nlohmann::json json = {{"columns", model.columns},
+                               {"context_columns", model.context_columns},
+                               {"flow", to_json(model.flow->options())},
+                               {"parameters", model.flow->values().size(1)},
+                               {"dependence", dependence_json(model.dependence)},
+                               {"record", model.record},
+                               {"history", history_json(run)}};
+  fmt::print("{}\n", json.dump(2));
+}
+
+std::string flow_line(const Model& model) {
+  const auto& options = model.flow->options();
+  auto line = fmt::format("{} coupling, {} layers, networks {}",
+                          name_of(flow_kind_names(), options.kind), options.layers,
+                          fmt::join(options.hidden, "-"));
+  if (options.kind == FlowKind::spline) {
+    line += fmt::format(", {} bins on +-{:.2f} sd", options.bins, options.bound);
+  }
+  return line + fmt::format(", {} weights", model.flow->values().size(1));
+}
+
+void print_blocks(const LearnedDependence& dependence) {
+  std::vector<std::size_t> order(dependence.labels.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return dependence.sizes[a] > dependence.sizes[b];
+  });
+  TextTable table({{"largest blocks", Align::kLeft}, {"rows"}, {"rho"}});
+  for (std::size_t i = 0; i < std::min(kShownBlocks, order.size()); ++i) {
+    table.add_row({dependence.labels[order[i]], std::to_string(dependence.sizes[order[i]]),
+                   fmt::format("{:.4f}", dependence.parameters[order[i]])});
+  }
+  fmt::print("\n{}", table.plain());
+  if (order.size() > kShownBlocks) {
+    fmt::print("... and {} more (--json shows all)\n", order.size() - kShownBlocks);
+  }
+}
+
+void print_text(const Model& model, const std::string& run) {
+  TextTable table({{"", Align::kLeft}, {"", Align::kLeft}});
+  const auto add = [&](const std::string& name, const std::string& value) {
+    if (!value.empty()) table.add_row({name, value});
+  };
+  add("columns", fmt::format("{}", fmt::join(model.columns, ", ")));
+  add("context", fmt::format("{}", fmt::join(model.context_columns, ", ")));
+  add("flow", flow_line(model));
+  const auto& dependence = model.dependence;
+  if (dependence.kind == "relationship") {
+    add("dependence", fmt::format("relationship, lambda {:.4f}",
+                                  dependence.parameters.at(0)));
+  } else if (dependence.kind == "blocks") {
+    add("dependence", fmt::format("blocks of '{}', {} with repeats, mean rho {:.4f}",
+                                  dependence.column, dependence.labels.size(),
+                                  dependence.typical_parameter()));
+  } else {
+    add("dependence", "none");
+  }
+  const auto& record = model.record;
+  if (record.contains("valid_nll_nats")) {
+    add("validation", fmt::format("NLL {:.4f} nats at epoch {} of {}",
+                                  record.value("valid_nll_nats", 0.0),
+                                  record.value("best_epoch", 0),
+                                  record.value("epochs", 0)));
+    add("rows", fmt::format("{} for training, {} for validation",
+                            record.value("train_rows", 0), record.value("valid_rows", 0)));
+    const auto train = record.value("/request/train"_json_pointer, nlohmann::json::object());
+    add("training", fmt::format("schedule {}, estimator {}, seed {}",
+                                train.value("schedule", "?"), train.value("estimator", "?"),
+                                train.value("seed", 0)));
+    add("data", record.value("/request/data/table"_json_pointer, "?") + " " +
+                    record.value("data_hash", ""));
+    add("kinflow", record.value("kinflow_version", "?"));
+  }
+  fmt::print("{}", table.plain());
+  if (dependence.kind == "blocks") print_blocks(dependence);
+  const auto history = history_json(run);
+  if (history.empty()) return;
+  TextTable epochs({{"epoch"}, {"replica"}, {"valid NLL"}, {"mean parameter"}});
+  const std::size_t stride = std::max<std::size_t>(1, history.size() / 10);
+  for (std::size_t i = 0; i < history.size(); i += stride) {
+    const auto& row = history[i];
+    epochs.add_row({row["epoch"].dump(), row["replica"].dump(),
+                    fmt::format("{:.4f}", row["valid_nll_nats"].get<double>()),
+                    fmt::format("{:.4f}", row["mean_parameter"].get<double>())});
+  }
+  fmt::print("\n{}", epochs.plain());
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Console& /*console*/) {
+  struct Given {
+    std::string run;
+    bool json = false;
+  };
+  auto given = std::make_shared<Given>();
+  auto* verb = app.add_subcommand("inspect", "Show what a run holds");
+  verb->add_option("run", given->run, "Run folder or model file")->required();
+  verb->add_flag("--json", given->json, "Print JSON");
+  verb->callback([given] {
+    const auto model = load_model(model_path_of(given->run));
+    given->json ? print_json(model, given->run) : print_text(model, given->run);
+  });
+}
+
+}  // namespace kinflow::cli

@@ -1,0 +1,53 @@
+// Entry point: parses the verbs and turns failures into exit codes.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <new>
+
+#include "commands.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/version.h"
+
+namespace {
+
+constexpr int kNumericalFailure = 1;
+constexpr int kBadInput = 2;
+
+int fail(const std::string& message, int code) {
+  // One line, whatever a library put into its message.
+  std::fprintf(stderr, "kinflow: %s\n", message.substr(0, message.find('\n')).c_str());
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace kinflow;
+  cli::Console console;
+  CLI::App app{"Normalizing flows for data whose rows are not independent."};
+  app.name("kinflow");
+  app.set_version_flag("--version", "kinflow " + version() + " (" + commit() + ")");
+  app.require_subcommand(1);
+  app.option_defaults()->always_capture_default();
+  cli::add_simulate(app, console);
+  cli::add_fit(app, console);
+  cli::add_evaluate(app, console);
+  cli::add_sample(app, console);
+  cli::add_transform(app, console);
+  cli::add_inspect(app, console);
+  cli::add_demo(app, console);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return fail(std::string(error.what()) + " (see --help)", kBadInput);
+  } catch (const InputError& error) {
+    return fail(error.what(), kBadInput);
+  } catch (const NumericalError& error) {
+    return fail(error.what(), kNumericalFailure);
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory", kNumericalFailure);
+  } catch (const std::exception& error) {
+    return fail(std::string("internal error: ") + error.what(), kNumericalFailure);
+  }
+  return 0;
+}

@@ -1,0 +1,148 @@
+// kinflow sample: draw rows from a model.
+#include "kinflow/evaluate/sample.h"
+
+#include <ATen/ATen.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands.h"
+#include "kinflow/core/device.h"
+#include "kinflow/core/error.h"
+#include "kinflow/data/npy.h"
+#include "kinflow/data/relationship_matrix.h"
+#include "kinflow/data/table.h"
+#include "kinflow/data/write_table.h"
+#include "kinflow/train/run_folder.h"
+#include "options.h"
+
+namespace kinflow::cli {
+namespace {
+
+struct Given {
+  std::string run, given, group, relationship, context, out;
+  std::vector<std::int64_t> block_sizes;
+  std::optional<std::int64_t> rows;
+  std::optional<double> parameter;
+  std::uint64_t seed = 0;
+  std::int64_t threads = 1;
+};
+
+std::int64_t needed_rows(const Given& given) {
+  if (given.rows) return *given.rows;
+  throw InputError("sample: expected --rows N");
+}
+
+// The sizes in turn until there are as many rows as asked for; the last block is cut.
+std::vector<std::int64_t> sizes_for(const Given& given) {
+  if (!given.rows) return given.block_sizes;
+  std::vector<std::int64_t> sizes;
+  std::int64_t left = *given.rows;
+  for (std::size_t i = 0; left > 0; i = (i + 1) % given.block_sizes.size()) {
+    sizes.push_back(std::min(left, given.block_sizes[i]));
+    left -= sizes.back();
+  }
+  return sizes;
+}
+
+SampledRows sample_more(const Given& given, const Model& model, Random& random) {
+  const bool by_relationship = !given.relationship.empty();
+  const auto group = !given.group.empty() ? given.group : model.dependence.column;
+  if (!by_relationship && group.empty()) {
+    throw InputError("--given: expected --group COLUMN or --relationship FILE");
+  }
+  const auto observed =
+      read_rows(given.given, {.columns = model.columns,
+                              .context = {},
+                              .group = by_relationship ? "" : group,
+                              .drop_missing = false});
+  const auto rows = needed_rows(given);
+  if (by_relationship) {
+    const double lambda = model.dependence.parameter_for("relationship", given.parameter);
+    const std::int64_t all = observed.data.size(0) + rows;
+    const auto matrix = read_relationship_matrix(given.relationship, all);
+    return sample_given_relationship(
+        model, observed, at::tensor(matrix, at::kDouble).view({all, all}), lambda, random);
+  }
+  const auto blocks = number_blocks(observed.labels).label_of_block;
+  const double typical = model.dependence.parameter_for("blocks", given.parameter);
+  return sample_given_blocks(model, observed, rows,
+                             given.parameter
+                                 ? std::vector<double>(blocks.size(), typical)
+                                 : model.dependence.correlations_of(blocks),
+                             random);
+}
+
+SampledRows draw(const Given& given, const Model& model) {
+  Random random(given.seed);
+  if (!model.context_columns.empty()) {
+    if (given.context.empty()) {
+      throw InputError("sample: the model has context columns; give them with --context "
+                       "TABLE, one row to draw for each of its rows");
+    }
+    const auto context = read_rows(given.context, {.columns = model.context_columns});
+    return sample_rows(model, context.data.size(0), context.data, random);
+  }
+  if (!given.given.empty()) return sample_more(given, model, random);
+  if (!given.block_sizes.empty()) {
+    return sample_blocks(model, sizes_for(given), model.dependence.parameter_for("blocks", given.parameter),
+                         random);
+  }
+  if (!given.relationship.empty()) {
+    const double lambda = model.dependence.parameter_for("relationship", given.parameter);
+    const auto rows = needed_rows(given);
+    const auto matrix = read_relationship_matrix(given.relationship, rows);
+    return sample_relationship(model, at::tensor(matrix, at::kDouble).view({rows, rows}),
+                               lambda, random);
+  }
+  return sample_rows(model, needed_rows(given), at::Tensor(), random);
+}
+
+}  // namespace
+
+void add_sample(CLI::App& app, Console& /*console*/) {
+  auto given = std::make_shared<Given>();
+  auto* verb = app.add_subcommand("sample", "Draw rows from a model");
+  verb->add_option("run", given->run, "Run folder or model file")->required();
+  verb->add_option("--rows", given->rows,
+                   "Rows to draw; with --given, of every block or in all")
+      ->check(CLI::Range(1, 1'000'000'000));
+  auto* sizes = verb->add_option("--block-sizes", given->block_sizes,
+                                 "Draw correlated rows in blocks of these sizes, repeated "
+                                 "until --rows")
+                    ->delimiter(',')
+                    ->check(CLI::Range(1, 1'000'000'000));
+  verb->add_option("--given", given->given,
+                   "Table of observed rows: draw further rows that depend on them")
+      ->excludes(sizes);
+  verb->add_option("--group", given->group,
+                   "Column of block labels in the --given table (default: the model's)");
+  verb->add_option("--relationship", given->relationship,
+                   "Relationship matrix of the drawn rows; with --given, of the observed "
+                   "rows followed by the drawn ones")
+      ->excludes(sizes);
+  verb->add_option("--context", given->context,
+                   "Table of context columns, for a model that has them");
+  verb->add_option("--parameter", given->parameter,
+                   "rho or lambda instead of the learned one")
+      ->check(CLI::Range(0.0, 1.0));
+  verb->add_option("--seed", given->seed, "Seed of the draws");
+  add_threads(*verb, given->threads);
+  verb->add_option("--out", given->out, "Table to write: .csv, .tsv or .npy")->required();
+  verb->callback([given] {
+    set_threads(given->threads);
+    table_format(given->out);
+    const auto model = load_model(model_path_of(given->run));
+    const auto sample = draw(*given, model);
+    const auto data = sample.data.contiguous();
+    std::vector<TextColumn> labels;
+    if (!sample.labels.empty()) {
+      const auto& column = model.dependence.column;
+      labels.push_back({column.empty() ? "group" : column, sample.labels});
+    }
+    write_table(given->out, model.columns,
+                {data.data_ptr<double>(), static_cast<std::size_t>(data.numel())}, labels);
+  });
+}
+
+}  // namespace kinflow::cli

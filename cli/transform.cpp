@@ -1,0 +1,75 @@
+// kinflow transform: data to latents and back.
+#include <ATen/ATen.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands.h"
+#include "kinflow/core/device.h"
+#include "kinflow/data/table.h"
+#include "kinflow/data/write_table.h"
+#include "kinflow/train/fit_data.h"
+#include "kinflow/train/run_folder.h"
+#include "kinflow/train/model.h"
+#include "options.h"
+
+namespace kinflow::cli {
+
+void add_transform(CLI::App& app, Console& console) {
+  struct Given {
+    std::string run, table, out, device = "cpu";
+    std::vector<std::string> keep;
+    bool inverse = false, drop_missing = false;
+    std::int64_t threads = 1;
+  };
+  auto given = std::make_shared<Given>();
+  auto* verb = app.add_subcommand("transform", "Map data to latents, or back");
+  verb->add_option("run", given->run, "Run folder or model file")->required();
+  verb->add_option("table", given->table, "Table of data, or of latents u1, u2, ...")
+      ->required();
+  verb->add_flag("--inverse", given->inverse, "From latents to data");
+  verb->add_option("--keep", given->keep,
+                   "Columns to copy to the output, comma-separated")
+      ->delimiter(',');
+  verb->add_flag("--drop-missing", given->drop_missing,
+                 "Leave out rows with missing values");
+  verb->add_option("--device", given->device, "Where to compute")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  add_threads(*verb, given->threads);
+  verb->add_option("--out", given->out, "Table to write: .csv, .tsv or .npy")->required();
+  verb->callback([given, &console] {
+    set_threads(given->threads);
+    table_format(given->out);
+    const auto model =
+        load_model(model_path_of(given->run), find_device(given->device));
+    std::vector<std::string> latent_names;
+    for (std::size_t i = 1; i <= model.columns.size(); ++i) {
+      latent_names.push_back("u" + std::to_string(i));
+    }
+    const auto table = read_table(given->table);
+    const auto rows =
+        read_rows(table, {.columns = given->inverse ? latent_names : model.columns,
+                          .context = model.context_columns,
+                          .group = {},
+                          .drop_missing = given->drop_missing});
+    if (const auto dropped = rows.table_rows - rows.data.size(0); dropped > 0) {
+      console.info(given->table + ": " + std::to_string(dropped) +
+                   " rows with missing values left out");
+    }
+    const auto result = (given->inverse ? model.from_latent(rows.data, rows.context)
+                                        : model.to_latent(rows.data, rows.context).latents)
+                            .contiguous();
+    // The way back needs the context.
+    auto kept = model.context_columns;
+    kept.insert(kept.end(), given->keep.begin(), given->keep.end());
+    std::vector<TextColumn> columns;
+    for (const auto& name : kept) {
+      columns.push_back({name, labels(table, name, rows.kept_rows)});
+    }
+    write_table(given->out, given->inverse ? model.columns : latent_names,
+                {result.data_ptr<double>(), static_cast<std::size_t>(result.numel())},
+                columns);
+  });
+}
+
+}  // namespace kinflow::cli

@@ -1,0 +1,41 @@
+// Output files that appear whole or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace kinflow {
+
+/// Writes to a temporary file beside the wanted one and renames it on commit(), so that
+/// a reader never sees half a file and a failure leaves what was there before. Every
+/// failure (a missing folder, no permission, a full disk) is an InputError that names
+/// the wanted path. A path that is a device or a pipe, such as /dev/stdout, is written
+/// to directly.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::string path);
+  /// Removes the temporary file unless commit() succeeded.
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::string_view bytes);
+  /// Brings everything to the disk and gives the file its name. Call once, last.
+  void commit();
+
+ private:
+  void flush();
+  /// Throws the error of the system call that has just failed.
+  [[noreturn]] void fail();
+
+  std::string path_;
+  std::string target_;     ///< path_ with links followed
+  std::string temporary_;  ///< empty: path_ is written to directly
+  std::string buffer_;
+  int descriptor_ = -1;
+};
+
+/// The whole content of a file in one call.
+void write_file_atomically(const std::string& path, std::string_view bytes);
+
+}  // namespace kinflow

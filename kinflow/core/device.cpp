@@ -1,0 +1,28 @@
+// Devices and threads of LibTorch and OpenBLAS.
+#include "kinflow/core/device.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <cblas.h>
+
+#include "kinflow/core/error.h"
+
+namespace kinflow {
+
+at::Device find_device(const std::string& name) {
+  if (name == "cpu") return at::kCPU;
+  if (name != "cuda") {
+    throw InputError("--device: expected cpu or cuda, found '" + name + "'");
+  }
+  if (!at::hasCUDA()) {
+    throw InputError("--device: expected a CUDA device, found none that this build can use");
+  }
+  return at::Device(at::kCUDA, 0);
+}
+
+void set_threads(std::int64_t threads) {
+  at::set_num_threads(static_cast<int>(threads));
+  openblas_set_num_threads(static_cast<int>(threads));
+}
+
+}  // namespace kinflow

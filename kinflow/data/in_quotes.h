@@ -1,0 +1,16 @@
+// Pieces of a file as they appear in messages.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace kinflow {
+
+/// `text` in single quotes on one line: bytes outside printable UTF-8 as \x1f, long
+/// text cut after `max_bytes` with "...".
+std::string in_quotes(std::string_view text, std::size_t max_bytes = 40);
+
+/// True for valid UTF-8 without control characters.
+bool is_printable_utf8(std::string_view text);
+
+}  // namespace kinflow

@@ -1,0 +1,330 @@
+// The .npy format: a magic string, a Python dict as text, and the numbers.
+#include "kinflow/data/npy.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "kinflow/core/atomic_file.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/input_file.h"
+#include "kinflow/data/in_quotes.h"
+
+static_assert(std::endian::native == std::endian::little);
+
+namespace kinflow {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kMaxDimensions = 32;
+constexpr std::string_view kDtypes =
+    "float32, float64, int8 to int64, uint8 to uint64 or bool, little-endian";
+
+struct Header {
+  std::string dtype;  // "f8" from "<f8"
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape;
+  std::uint64_t count = 0;        // of elements
+  std::uint64_t data_offset = 0;  // in the file
+  std::uint64_t element_bytes = 0;
+};
+
+/// Reads the Python literal that describes the array: a dict of the keys descr (text),
+/// fortran_order (True or False) and shape (a tuple of integers), each once.
+class DictReader {
+ public:
+  DictReader(std::string_view text, const std::string& source)
+      : text_(text), source_(source) {}
+
+  Header read() {
+    Header header;
+    std::string descr;
+    bool seen_descr = false, seen_order = false, seen_shape = false;
+    expect('{');
+    while (!accept('}')) {
+      const std::string key = quoted_text();
+      expect(':');
+      if (key == "descr" && !seen_descr) {
+        descr = quoted_text();
+        seen_descr = true;
+      } else if (key == "fortran_order" && !seen_order) {
+        header.fortran_order = boolean();
+        seen_order = true;
+      } else if (key == "shape" && !seen_shape) {
+        header.shape = tuple();
+        seen_shape = true;
+      } else {
+        fail("unexpected key " + in_quotes(key) + " in the header");
+      }
+      if (!accept(',') && peek() != '}') fail("malformed header");
+    }
+    if (peek() != '\0') fail("malformed header");
+    if (!seen_descr || !seen_order || !seen_shape) {
+      fail("the header lacks descr, fortran_order or shape");
+    }
+    header.dtype = dtype_of(descr);
+    header.element_bytes =
+        header.dtype == "b1" ? 1 : static_cast<std::uint64_t>(header.dtype[1] - '0');
+    return header;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw InputError(source_ + ": not a usable .npy file: " + what);
+  }
+
+  /// The next byte that is no blank, '\0' at the end.
+  char peek() {
+    while (!text_.empty() && (text_[0] == ' ' || text_[0] == '\n')) {
+      text_.remove_prefix(1);
+    }
+    return text_.empty() ? '\0' : text_[0];
+  }
+
+  bool accept(char wanted) {
+    if (peek() != wanted || text_.empty()) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+
+  void expect(char wanted) {
+    if (!accept(wanted)) fail(fmt::format("expected '{}' in the header", wanted));
+  }
+
+  std::string quoted_text() {
+    const char quote = peek();
+    if (quote != '\'' && quote != '"') {
+      fail("expected quoted text in the header (a structured dtype has none)");
+    }
+    const std::size_t end = text_.find(quote, 1);
+    if (end == std::string_view::npos) fail("malformed header");
+    std::string result(text_.substr(1, end - 1));
+    text_.remove_prefix(end + 1);
+    return result;
+  }
+
+  bool boolean() {
+    peek();
+    for (const bool value : {true, false}) {
+      const std::string_view word = value ? "True" : "False";
+      if (text_.starts_with(word)) {
+        text_.remove_prefix(word.size());
+        return value;
+      }
+    }
+    fail("expected True or False for fortran_order");
+  }
+
+  std::vector<std::int64_t> tuple() {
+    std::vector<std::int64_t> result;
+    expect('(');
+    while (!accept(')')) {
+      peek();
+      std::int64_t value = 0;
+      const auto [end, error] =
+          std::from_chars(text_.data(), text_.data() + text_.size(), value);
+      if (error != std::errc() || value < 0 || result.size() == kMaxDimensions) {
+        fail("malformed shape");
+      }
+      text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+      result.push_back(value);
+      if (!accept(',') && peek() != ')') fail("malformed shape");
+    }
+    return result;
+  }
+
+  std::string dtype_of(std::string_view descr) const {
+    for (const std::string_view known : {"<f4", "<f8", "|i1", "<i2", "<i4", "<i8",
+                                         "|u1", "<u2", "<u4", "<u8", "|b1"}) {
+      if (descr == known) return std::string(known.substr(1));
+    }
+    fail(fmt::format("expected {}, found dtype {}", kDtypes, in_quotes(descr)));
+  }
+
+  std::string_view text_;
+  const std::string& source_;
+};
+
+/// Offset and length of the dict in the file.
+struct Preamble {
+  std::uint64_t dict_offset = 0;
+  std::uint64_t dict_bytes = 0;
+};
+
+/// @param start  the first 12 bytes of the file, or all of a shorter one
+Preamble read_preamble(std::string_view start, const std::string& source) {
+  if (!start.starts_with(kMagic) || start.size() < 10) {
+    throw InputError(source + ": not a .npy file");
+  }
+  const int version = start[6];
+  std::uint32_t bytes = 0;
+  if (version == 1) {
+    std::memcpy(&bytes, start.data() + 8, 2);
+    return {.dict_offset = 10, .dict_bytes = bytes};
+  }
+  if ((version != 2 && version != 3) || start.size() < 12) {
+    throw InputError(
+        fmt::format("{}: not a usable .npy file: expected version 1 to 3", source));
+  }
+  std::memcpy(&bytes, start.data() + 8, 4);
+  return {.dict_offset = 12, .dict_bytes = bytes};
+}
+
+void check_preamble(const Preamble& preamble, std::uint64_t file_bytes,
+                    const std::string& source) {
+  if (file_bytes < preamble.dict_offset + preamble.dict_bytes) {
+    throw InputError(source +
+                     ": not a usable .npy file: the header is longer than the "
+                     "file");
+  }
+}
+
+/// Parses the dict and checks that the file is exactly as long as the array needs.
+Header read_header(std::string_view dict, const Preamble& preamble,
+                   std::uint64_t file_bytes, const std::string& source) {
+  Header header = DictReader(dict, source).read();
+  header.data_offset = preamble.dict_offset + preamble.dict_bytes;
+  const std::uint64_t data_bytes = file_bytes - header.data_offset;
+  std::uint64_t needed = header.element_bytes;
+  bool fits = true;
+  header.count = 1;
+  for (const std::int64_t extent : header.shape) {
+    const auto factor = static_cast<std::uint64_t>(extent);
+    if (factor == 0) header.count = 0;
+    fits = fits && !__builtin_mul_overflow(needed, factor == 0 ? 1 : factor, &needed);
+  }
+  if (fits && header.count > 0) header.count = needed / header.element_bytes;
+  if (header.count == 0) needed = 0;
+  if (!fits || needed != data_bytes) {
+    throw InputError(fmt::format(
+        "{}: not a usable .npy file: expected {} bytes of data for its shape, found {}",
+        source, fits ? std::to_string(needed) : "more than 2^64", data_bytes));
+  }
+  return header;
+}
+
+template <typename Element>
+void convert(const char* data, std::vector<double>& values, const std::string& source) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Element element;
+    std::memcpy(&element, data + i * sizeof(Element), sizeof(Element));
+    values[i] = static_cast<double>(element);
+    if constexpr (sizeof(Element) == 8 && std::is_integral_v<Element>) {
+      // 2^63 and 2^64 stand for themselves here: casting them back would overflow.
+      const bool exact =
+          std::abs(values[i]) < 0x1.0p63 && static_cast<Element>(values[i]) == element;
+      if (!exact) {
+        throw InputError(fmt::format(
+            "{}: the integer {} cannot be held exactly as float64", source, element));
+      }
+    }
+  }
+}
+
+std::vector<double> convert_all(const Header& header, const char* data,
+                                const std::string& source) {
+  std::vector<double> values(header.count);
+  const std::string& dtype = header.dtype;
+  if (dtype == "f4") convert<float>(data, values, source);
+  if (dtype == "f8") convert<double>(data, values, source);
+  if (dtype == "i1") convert<std::int8_t>(data, values, source);
+  if (dtype == "i2") convert<std::int16_t>(data, values, source);
+  if (dtype == "i4") convert<std::int32_t>(data, values, source);
+  if (dtype == "i8") convert<std::int64_t>(data, values, source);
+  if (dtype == "u1" || dtype == "b1") convert<std::uint8_t>(data, values, source);
+  if (dtype == "u2") convert<std::uint16_t>(data, values, source);
+  if (dtype == "u4") convert<std::uint32_t>(data, values, source);
+  if (dtype == "u8") convert<std::uint64_t>(data, values, source);
+  return values;
+}
+
+/// From Fortran order (the first index runs fastest) to C order.
+std::vector<double> to_row_major(const std::vector<double>& values,
+                                 const std::vector<std::int64_t>& shape) {
+  std::vector<double> result(values.size());
+  std::vector<std::int64_t> index(shape.size(), 0);
+  std::vector<std::size_t> stride(shape.size(), 1);
+  for (std::size_t d = 1; d < shape.size(); ++d) {
+    stride[d] = stride[d - 1] * static_cast<std::size_t>(shape[d - 1]);
+  }
+  std::size_t from = 0;
+  for (double& value : result) {
+    value = values[from];
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      from += stride[d];
+      if (++index[d] < shape[d]) break;
+      from -= stride[d] * static_cast<std::size_t>(shape[d]);
+      index[d] = 0;
+    }
+  }
+  return result;
+}
+
+NpyArray finish(Header header, std::vector<double> values) {
+  if (header.fortran_order && header.shape.size() > 1) {
+    values = to_row_major(values, header.shape);
+  }
+  return {.shape = std::move(header.shape), .values = std::move(values)};
+}
+
+}  // namespace
+
+NpyArray parse_npy(std::string_view bytes, const std::string& source) {
+  const Preamble preamble = read_preamble(bytes.substr(0, 12), source);
+  check_preamble(preamble, bytes.size(), source);
+  Header header = read_header(bytes.substr(preamble.dict_offset, preamble.dict_bytes),
+                              preamble, bytes.size(), source);
+  auto values = convert_all(header, bytes.data() + header.data_offset, source);
+  return finish(std::move(header), std::move(values));
+}
+
+NpyArray read_npy(const std::string& path) {
+  InputFile file(path);
+  if (!file.is_regular()) return parse_npy(read_whole_file(path), path);
+  std::string start(12, '\0');
+  start.resize(file.read(start.data(), start.size()));
+  const Preamble preamble = read_preamble(start, path);
+  check_preamble(preamble, file.size(), path);
+  // The dict may be shorter than the two bytes of it that version 1 has in `start`.
+  std::string dict = start.substr(preamble.dict_offset);
+  if (dict.size() > preamble.dict_bytes) return parse_npy(read_whole_file(path), path);
+  const std::size_t known = dict.size();
+  dict.resize(preamble.dict_bytes);
+  file.read_exactly(dict.data() + known, dict.size() - known);
+  Header header = read_header(dict, preamble, file.size(), path);
+  if (header.dtype == "f8") {
+    std::vector<double> values(header.count);
+    file.read_exactly(values.data(), values.size() * sizeof(double));
+    return finish(std::move(header), std::move(values));
+  }
+  std::vector<char> data(header.count * header.element_bytes);
+  file.read_exactly(data.data(), data.size());
+  auto values = convert_all(header, data.data(), path);
+  return finish(std::move(header), std::move(values));
+}
+
+void write_npy(const std::string& path, const std::vector<std::int64_t>& shape,
+               std::span<const double> values) {
+  std::string extents;
+  for (const std::int64_t extent : shape) extents += fmt::format("{}, ", extent);
+  if (shape.size() > 1) extents.resize(extents.size() - 2);
+  if (shape.size() == 1) extents.resize(extents.size() - 1);
+  std::string dict = fmt::format(
+      "{{'descr': '<f8', 'fortran_order': False, 'shape': ({}), }}", extents);
+  // The data starts at a multiple of 64 bytes, after a newline.
+  dict.append(63 - (10 + dict.size()) % 64, ' ').push_back('\n');
+  const auto dict_bytes = static_cast<std::uint16_t>(dict.size());
+  AtomicFile file(path);
+  file.write(kMagic);
+  file.write(std::string_view("\x01\x00", 2));
+  file.write({reinterpret_cast<const char*>(&dict_bytes), 2});
+  file.write(dict);
+  file.write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+  file.commit();
+}
+
+}  // namespace kinflow

@@ -1,0 +1,82 @@
+// The paper's simulated data: five shapes in the plane, rows dependent through blocks
+// or through a relationship matrix.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kinflow {
+
+/// A density in the plane: the image of two standard normal numbers (a, b) under
+/// abs (a, |a| - 1 + e^-1.5 b), crescent (a, a^2/2 - 1 + e^-1 b), crescent-cubed
+/// (a^3/5 + b, a), sign (a, sign(a) + a + e^-1.5 b), sine-wave (a, sin 5a + e^-1 b).
+enum class PlaneShape { abs, crescent, crescent_cubed, sign, sine_wave };
+
+/// "abs", "crescent", "crescent-cubed", "sign", "sine-wave".
+std::string plane_shape_name(PlaneShape shape);
+/// The shape of that name; throws InputError that lists them.
+PlaneShape plane_shape(const std::string& name);
+
+struct PlanePoint {
+  double x1 = 0;
+  double x2 = 0;
+};
+
+/// Image of the standard normal numbers (a, b).
+PlanePoint shape_point(PlaneShape shape, double a, double b);
+/// Exact log-density in nats at a point.
+double shape_log_density(PlaneShape shape, PlanePoint point);
+/// Exact differential entropy in nats: the least mean NLL that any model can reach.
+double shape_entropy_nats(PlaneShape shape);
+
+enum class SimulatedDependence { blocks, relationship };
+
+struct SimulateOptions {
+  PlaneShape shape = PlaneShape::abs;
+  SimulatedDependence dependence = SimulatedDependence::blocks;
+  std::int64_t rows = 10000;  ///< at least 2
+  std::int64_t valid_rows = 5000;
+  std::int64_t test_rows = 5000;
+  std::uint64_t seed = 0;
+  /// Range of the correlation inside a block, uniform; 0 <= low <= high < 1.
+  double lowest_rho = 0.5;
+  double highest_rho = 0.99;
+  std::int64_t largest_block = 1000;
+  /// Share of independent variance under a relationship; uniform on [0, 1] if not
+  /// given.
+  std::optional<double> lambda = std::nullopt;
+};
+
+/// Points are row-major, [n x 2]. Validation and test rows are independent.
+struct Simulation {
+  SimulateOptions options;
+  std::vector<double> train;
+  std::vector<double> valid;
+  std::vector<double> test;
+  double entropy_nats = 0;
+  // Blocks:
+  std::vector<std::int64_t> block_of_row;  ///< [rows]; the rows of a block are adjacent
+  std::vector<std::int64_t> block_sizes;
+  std::vector<double> within_block_correlation;  ///< one per block, also of one row
+  // Relationship: the latents have covariance lambda I + (1 - lambda) G.
+  double lambda = 1;
+  std::vector<double> relationship;  ///< G, [rows x rows], row-major, unit diagonal
+};
+
+/// Appendix B of the paper. Block sizes are 1 + round(Pareto II with shape 0.5), at
+/// most `largest_block` and at most what is left. G = L L' scaled to unit diagonal,
+/// with L lower triangular, 1 on the diagonal and uniform on [0.5, 0.99] below. Throws
+/// InputError for options outside their ranges.
+Simulation simulate(const SimulateOptions& options);
+
+/// The label of a block in files: g1, g2, ...
+std::string simulated_block_label(std::int64_t block);
+
+/// Writes train.csv (x1, x2, and group for blocks), valid.csv, test.csv, truth.json
+/// and, for a relationship, relationship.npy into a folder, which is made where it is
+/// missing.
+void write_simulation(const std::string& directory, const Simulation& simulation);
+
+}  // namespace kinflow

@@ -1,0 +1,104 @@
+// Tables with named columns, read from CSV, TSV and .npy files.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kinflow {
+
+enum class TableFormat { csv, tsv, npy };
+
+/// The format by the ending of the name: .csv, .tsv or .txt (tabs), .npy. Throws
+/// InputError for any other.
+TableFormat table_format(const std::string& path);
+
+/// A table whose structure has been checked: a header with unique names and at least
+/// one row, every row with as many cells as the header. Cells stay text until a column
+/// is asked for, so a column of labels needs no declaration.
+///
+/// Missing cells are empty, `NA` or `nan` in any case. Unquoted cells lose the blanks
+/// around them. An .npy file is a table with the columns x1 .. xp.
+class Table {
+ public:
+  /// The file, for messages.
+  const std::string& source() const { return source_; }
+  const std::vector<std::string>& names() const { return names_; }
+  std::int64_t rows() const { return rows_; }
+
+  bool has_column(const std::string& name) const;
+  /// Position of a column; throws InputError that lists the columns there are.
+  std::int64_t column_index(const std::string& name) const;
+  /// Line of the file on which a row starts, from 1; in an .npy file the row from 1.
+  std::int64_t line_of_row(std::int64_t row) const;
+
+ private:
+  friend class TableParser;
+  friend class RowReader;
+
+  std::string source_;
+  std::vector<std::string> names_;
+  std::int64_t rows_ = 0;
+  std::string bytes_;                    // text files: the file
+  std::vector<std::size_t> row_starts_;  // text files: offset of each row in bytes_
+  char delimiter_ = ',';
+  std::vector<double> numbers_;  // .npy files: [rows x columns], row-major
+};
+
+Table read_table(const std::string& path);
+
+/// The same for bytes in memory; `source` stands for the file in messages.
+Table parse_table(std::string bytes, const std::string& source, TableFormat format);
+
+enum class MissingPolicy {
+  refuse,  ///< a missing cell is an error that names line and column
+  drop     ///< a row with a missing cell is left out and counted
+};
+
+struct NumericMatrixOptions {
+  MissingPolicy missing = MissingPolicy::refuse;
+  /// Columns that are no numbers but must not be missing either, such as the group.
+  std::vector<std::string> label_columns = {};
+};
+
+/// Columns of a table as finite numbers.
+struct NumericMatrix {
+  std::string source;
+  std::vector<std::string> names;
+  std::int64_t rows = 0;
+  std::vector<double> values;           ///< [rows x names], row-major
+  std::vector<std::int64_t> kept_rows;  ///< [rows], the row of the table each one was
+  std::int64_t dropped_rows = 0;
+};
+
+/// The named columns as numbers. Throws InputError for an unknown column or one named
+/// twice, a cell that is no number, an infinite one, a missing one under
+/// MissingPolicy::refuse, and where no row is left.
+NumericMatrix numeric_matrix(const Table& table,
+                             const std::vector<std::string>& columns,
+                             const NumericMatrixOptions& options = {});
+
+/// A column as text, for the given rows of the table. Throws InputError for a missing
+/// label and for one that is no printable UTF-8.
+std::vector<std::string> labels(const Table& table, const std::string& column,
+                                const std::vector<std::int64_t>& rows);
+/// The same for all rows.
+std::vector<std::string> labels(const Table& table, const std::string& column);
+
+/// Labels as numbers 0 .. in the order of their first appearance.
+struct BlockNumbers {
+  std::vector<std::int64_t> block_of_row;  ///< [rows]
+  std::vector<std::string> label_of_block;
+};
+BlockNumbers number_blocks(const std::vector<std::string>& label_of_row);
+
+/// Throws InputError for fewer than two rows.
+void check_enough_rows(const NumericMatrix& matrix);
+/// Throws InputError that names a column whose values are all the same.
+void check_no_constant_column(const NumericMatrix& matrix);
+/// Throws InputError where all rows carry one label.
+void check_several_blocks(const BlockNumbers& blocks, const std::string& source,
+                          const std::string& column);
+
+}  // namespace kinflow

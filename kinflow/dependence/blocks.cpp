@@ -1,0 +1,232 @@
+// Equicorrelated blocks: every quantity from the two eigenvalues of a block's
+// correlation matrix and the block's sums of latents.
+#include "kinflow/dependence/blocks.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <tuple>
+
+#include "kinflow/core/error.h"
+
+namespace kinflow {
+
+/// Keeps the sums of every block; a batch changes them by what changed in its rows.
+class Blocks::Memory final : public LatentMemory {
+ public:
+  explicit Memory(const Blocks& blocks)
+      : LatentMemory(blocks.rows()), blocks_(blocks) {}
+
+  void reset(const at::Tensor& latents) override {
+    LatentMemory::reset(latents);
+    sums_ = blocks_.sums(latents_.to(at::kDouble));
+  }
+
+  void update(const at::Tensor& rows, const at::Tensor& latents) override {
+    const at::Tensor before = exchange_rows(rows, latents);
+    const at::Tensor after = latents_.index_select(1, rows).to(at::kDouble);
+    const at::Tensor change = after - before;
+    const at::Tensor block = blocks_.block_of_row_.index_select(0, rows);
+    sums_.latents.index_add_(1, block, change);
+    sums_.squares.index_add_(1, block, (change * (after + before)).sum(2));
+  }
+
+  at::Tensor precision_rows(const at::Tensor& parameters,
+                            const at::Tensor& rows) const override {
+    const at::Tensor block = blocks_.block_of_row_.index_select(0, rows);
+    return Blocks::precision_rows(blocks_.terms(parameters, block),
+                                  latents_.index_select(1, rows).to(at::kDouble),
+                                  sums_.latents.index_select(1, block));
+  }
+
+  at::Tensor parameter_gradient(const at::Tensor& parameters) const override {
+    return blocks_.parameter_gradient(parameters, sums_);
+  }
+
+ private:
+  const Blocks& blocks_;
+  Sums sums_;
+};
+
+Blocks::Blocks(const at::Tensor& block_of_row, BlocksOptions options)
+    : options_(options) {
+  if (block_of_row.dim() != 1 || block_of_row.scalar_type() != at::kLong ||
+      block_of_row.size(0) == 0) {
+    throw InputError(fmt::format(
+        "[Blocks] expected block_of_row [n] int64 with n >= 1, received [{}] {}",
+        fmt::join(block_of_row.sizes(), ", "), toString(block_of_row.scalar_type())));
+  }
+  std::tie(labels_, block_of_row_, sizes_) =
+      at::_unique2(block_of_row, /*sorted=*/true, /*return_inverse=*/true,
+                   /*return_counts=*/true);
+  other_rows_ = (sizes_ - 1).to(at::kDouble);
+  correlated_blocks_ = at::nonzero(sizes_ > 1).squeeze(1);
+  const std::int64_t correlated = correlated_blocks_.size(0);
+  parameter_of_block_ = at::full_like(sizes_, -1);
+  if (options.correlation == BlockCorrelation::shared) {
+    parameter_count_ = correlated > 0 ? 1 : 0;
+    parameter_of_block_.index_fill_(0, correlated_blocks_, 0);
+  } else {
+    parameter_count_ = correlated;
+    parameter_of_block_.index_copy_(0, correlated_blocks_,
+                                    at::arange(correlated, sizes_.options()));
+  }
+  slot_of_block_ = parameter_of_block_.remainder(parameter_count_ + 1);
+}
+
+Blocks::Terms Blocks::terms(const at::Tensor& parameters) const {
+  const at::Tensor checked = checked_parameters(parameters);
+  // The last slot holds the correlation 0 of the blocks of one row.
+  const at::Tensor correlation =
+      at::constant_pad_nd(checked, {0, 1}).index_select(1, slot_of_block_);
+  return {correlation, 1 + correlation * other_rows_, 1 - correlation};
+}
+
+Blocks::Terms Blocks::terms(const at::Tensor& parameters,
+                            const at::Tensor& blocks) const {
+  const at::Tensor checked = checked_parameters(parameters);
+  const at::Tensor correlation =
+      at::constant_pad_nd(checked, {0, 1})
+          .index_select(1, slot_of_block_.index_select(0, blocks));
+  return {correlation, 1 + correlation * other_rows_.index_select(0, blocks),
+          1 - correlation};
+}
+
+Blocks::Sums Blocks::sums(const at::Tensor& latents) const {
+  const std::int64_t replicas = latents.size(0);
+  return {at::zeros({replicas, block_count(), latents.size(2)}, latents.options())
+              .index_add_(1, block_of_row_, latents),
+          at::zeros({replicas, block_count()}, latents.options())
+              .index_add_(1, block_of_row_, latents.square().sum(2))};
+}
+
+Blocks::Squares Blocks::squares(const Sums& sums) const {
+  const at::Tensor along = sums.latents.square().sum(2) / (other_rows_ + 1);
+  return {along, (sums.squares - along).clamp_min(0)};
+}
+
+at::Tensor Blocks::precision_rows(const Terms& terms, const at::Tensor& latents,
+                                  const at::Tensor& sums) {
+  const at::Tensor share = (terms.correlation / terms.along).unsqueeze(2);
+  return (latents - share * sums) / terms.across.unsqueeze(2);
+}
+
+at::Tensor Blocks::add_to_parameters(const at::Tensor& block_gradient) const {
+  const at::Tensor correlated = block_gradient.index_select(1, correlated_blocks_);
+  const bool one_for_all =
+      options_.correlation == BlockCorrelation::shared && parameter_count_ > 0;
+  return one_for_all ? correlated.sum(1, /*keepdim=*/true) : correlated;
+}
+
+at::Tensor Blocks::parameter_gradient(const at::Tensor& parameters,
+                                      const Sums& sums) const {
+  const Terms block = terms(parameters);
+  const double columns = static_cast<double>(sums.latents.size(2));
+  const Squares square = squares(sums);
+  return 0.5 *
+         add_to_parameters(
+             other_rows_ / block.along * (columns - square.along / block.along) -
+             (columns * other_rows_ - square.across / block.across) / block.across);
+}
+
+at::Tensor Blocks::log_det(const at::Tensor& parameters) const {
+  const Terms block = terms(parameters);
+  return (block.along.log() + other_rows_ * block.across.log()).sum(1);
+}
+
+at::Tensor Blocks::precision_times(const at::Tensor& parameters,
+                                   const at::Tensor& latents) const {
+  const at::Tensor all = checked_latents(parameters, latents, rows());
+  return precision_rows(terms(parameters, block_of_row_), all,
+                        sums(all).latents.index_select(1, block_of_row_));
+}
+
+at::Tensor Blocks::quadratic(const at::Tensor& parameters,
+                             const at::Tensor& latents) const {
+  const Squares square = squares(sums(checked_latents(parameters, latents, rows())));
+  const Terms block = terms(parameters);
+  return (square.along / block.along + square.across / block.across).sum(1);
+}
+
+at::Tensor Blocks::parameter_gradient(const at::Tensor& parameters,
+                                      const at::Tensor& latents) const {
+  return parameter_gradient(parameters,
+                            sums(checked_latents(parameters, latents, rows())));
+}
+
+at::Tensor Blocks::sums_within_batch(const at::Tensor& blocks,
+                                     const at::Tensor& latents) const {
+  // Each block is represented by the position of one of its rows in the batch (any will
+  // do), so that the sums have b rows, however many blocks there are.
+  at::Tensor position_of_block = at::empty_like(sizes_);
+  position_of_block.index_copy_(0, blocks,
+                                at::arange(blocks.size(0), blocks.options()));
+  const at::Tensor position = position_of_block.index_select(0, blocks);
+  return at::zeros_like(latents)
+      .index_add_(1, position, latents)
+      .index_select(1, position);
+}
+
+at::Tensor Blocks::pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
+                              const at::Tensor& latents) const {
+  const at::Tensor batch = checked_latents(parameters, latents, rows.size(0));
+  const at::Tensor blocks = block_of_row_.index_select(0, rows);
+  const at::Tensor others = sums_within_batch(blocks, batch) - batch;
+  // In A = C^-1: A_ii = 1/across + A_ij, and A_ij = -correlation/(along across).
+  return precision_rows(terms(parameters, blocks), batch,
+                        batch + pair_weight(rows.size(0)) * others);
+}
+
+at::Tensor Blocks::pairs_parameter_gradient(const at::Tensor& parameters,
+                                            const at::Tensor& rows,
+                                            const at::Tensor& latents) const {
+  const at::Tensor batch = checked_latents(parameters, latents, rows.size(0));
+  const at::Tensor blocks = block_of_row_.index_select(0, rows);
+  const at::Tensor others = sums_within_batch(blocks, batch) - batch;
+  const at::Tensor squares = batch.square().sum(2);
+  const at::Tensor products = (batch * others).sum(2);
+  const Terms row = terms(parameters, blocks);
+  // Derivatives of the elements of A = C^-1 in the correlation; see pairs_rows().
+  const at::Tensor off_diagonal =
+      -(1 + other_rows_.index_select(0, blocks) * row.correlation.square()) /
+      (row.along * row.across).square();
+  const at::Tensor diagonal = row.across.pow(-2) + off_diagonal;
+  const at::Tensor row_gradient =
+      diagonal * squares + pair_weight(rows.size(0)) * off_diagonal * products;
+
+  const Terms block = terms(parameters);
+  const double columns = static_cast<double>(batch.size(2));
+  const double scale =
+      static_cast<double>(this->rows()) / static_cast<double>(rows.size(0));
+  at::Tensor block_gradient =
+      columns * other_rows_ * (1 / block.along - 1 / block.across);
+  block_gradient.index_add_(1, blocks, scale * row_gradient);
+  return 0.5 * add_to_parameters(block_gradient);
+}
+
+std::unique_ptr<LatentMemory> Blocks::make_memory() const {
+  return std::make_unique<Memory>(*this);
+}
+
+at::Tensor Blocks::sample(const at::Tensor& parameters, std::int64_t columns,
+                          Random& random) const {
+  const Terms block = terms(checked_one_replica(parameters).unsqueeze(0));
+  const at::Tensor block_of_row = block_of_row_.cpu();
+  const auto per_row = [&](const at::Tensor& per_block) {
+    return per_block.squeeze(0).cpu().index_select(0, block_of_row).unsqueeze(1);
+  };
+  const at::Tensor common =
+      standard_normal(block_count(), columns, random).index_select(0, block_of_row);
+  const at::Tensor own = standard_normal(rows(), columns, random);
+  return per_row(block.correlation.sqrt()) * common +
+         per_row(block.across.sqrt()) * own;
+}
+
+at::Tensor Blocks::covariance(const at::Tensor& parameters) const {
+  const Terms row = terms(checked_one_replica(parameters).unsqueeze(0), block_of_row_);
+  const at::Tensor same_block =
+      block_of_row_.unsqueeze(0) == block_of_row_.unsqueeze(1);
+  return same_block * row.correlation + at::diag(row.across.squeeze(0));
+}
+
+}  // namespace kinflow

@@ -1,0 +1,109 @@
+// Repeat measurements: the rows of one block share a correlation.
+#pragma once
+
+#include "kinflow/dependence/dependence.h"
+
+namespace kinflow {
+
+enum class BlockCorrelation {
+  shared,    ///< one correlation for all blocks
+  per_block  ///< one correlation for each block of at least two rows
+};
+
+struct BlocksOptions {
+  BlockCorrelation correlation = BlockCorrelation::per_block;
+};
+
+/// Block-diagonal correlation: rows i, j of block b have correlation rho_b in (0, 1),
+/// rows of different blocks none. Everything costs O(n p); no n x n matrix is formed.
+///
+/// Blocks are numbered 0 .. B - 1 in increasing order of their labels. A block of one
+/// row has no parameter; the others' follow each other in the order of the blocks.
+class Blocks final : public Dependence {
+ public:
+  /// @param block_of_row [n] int64, any labels, rows in any order
+  explicit Blocks(const at::Tensor& block_of_row, BlocksOptions options = {});
+
+  std::int64_t rows() const override { return block_of_row_.size(0); }
+  std::int64_t parameter_count() const override { return parameter_count_; }
+  std::string kind() const override { return "blocks"; }
+
+  const BlocksOptions& options() const { return options_; }
+  std::int64_t block_count() const { return labels_.size(0); }
+  /// [B] int64, increasing: the label that block b had in the constructor.
+  const at::Tensor& labels() const { return labels_; }
+  /// [B] int64, rows in each block.
+  const at::Tensor& sizes() const { return sizes_; }
+  /// [n] int64, the block number of each row.
+  const at::Tensor& block_of_row() const { return block_of_row_; }
+  /// [B] int64, the index of the block's parameter; -1 for a block of one row.
+  const at::Tensor& parameter_of_block() const { return parameter_of_block_; }
+
+  at::Tensor log_det(const at::Tensor& parameters) const override;
+  at::Tensor precision_times(const at::Tensor& parameters,
+                             const at::Tensor& latents) const override;
+  at::Tensor quadratic(const at::Tensor& parameters,
+                       const at::Tensor& latents) const override;
+  at::Tensor parameter_gradient(const at::Tensor& parameters,
+                                const at::Tensor& latents) const override;
+  at::Tensor pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
+                        const at::Tensor& latents) const override;
+  at::Tensor pairs_parameter_gradient(const at::Tensor& parameters,
+                                      const at::Tensor& rows,
+                                      const at::Tensor& latents) const override;
+  std::unique_ptr<LatentMemory> make_memory() const override;
+  at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
+                    Random& random) const override;
+  at::Tensor covariance(const at::Tensor& parameters) const override;
+
+ private:
+  class Memory;
+
+  /// What the algebra of a block needs. C_b has the eigenvalue `along` in the direction
+  /// of the constant vector and `across` in all directions orthogonal to it. Each is
+  /// [R, count].
+  struct Terms {
+    at::Tensor correlation;  ///< rho, 0 in a block of one row
+    at::Tensor along;        ///< 1 + (m - 1) rho in a block of m rows
+    at::Tensor across;       ///< 1 - rho
+  };
+  /// Per-block sums over the rows of a set of latents.
+  struct Sums {
+    at::Tensor latents;  ///< sum of u, [R, B, p]
+    at::Tensor squares;  ///< sum of |u|^2, [R, B]
+  };
+  /// The sum of |u|^2 split into its parts in the two eigenspaces, each [R, B].
+  struct Squares {
+    at::Tensor along;
+    at::Tensor across;
+  };
+
+  /// Of all blocks, or of those named (with repetitions).
+  Terms terms(const at::Tensor& parameters) const;
+  Terms terms(const at::Tensor& parameters, const at::Tensor& blocks) const;
+  Sums sums(const at::Tensor& latents) const;
+  Squares squares(const Sums& sums) const;
+  /// Rows of C^-1 U from the rows' own latents and their blocks' sums of latents, both
+  /// [R, count, p].
+  static at::Tensor precision_rows(const Terms& terms, const at::Tensor& latents,
+                                   const at::Tensor& sums);
+  at::Tensor parameter_gradient(const at::Tensor& parameters, const Sums& sums) const;
+  /// Gradients per block [R, B] added up to gradients in the parameters [R, k].
+  at::Tensor add_to_parameters(const at::Tensor& block_gradient) const;
+  /// Latents of the batch summed over the batch's rows of the same block, one sum for
+  /// each row of the batch: [R, b, p].
+  at::Tensor sums_within_batch(const at::Tensor& blocks,
+                               const at::Tensor& latents) const;
+
+  BlocksOptions options_;
+  std::int64_t parameter_count_;
+  at::Tensor labels_;
+  at::Tensor sizes_;
+  at::Tensor block_of_row_;
+  at::Tensor parameter_of_block_;
+  at::Tensor slot_of_block_;      // as parameter_of_block_, with k in place of -1
+  at::Tensor other_rows_;         // [B] float64, sizes - 1
+  at::Tensor correlated_blocks_;  // [.] int64, the blocks of at least two rows
+};
+
+}  // namespace kinflow

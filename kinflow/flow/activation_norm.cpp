@@ -1,0 +1,36 @@
+// The arithmetic of ActNorm.
+#include "kinflow/flow/activation_norm.h"
+
+#include <ATen/ATen.h>
+
+namespace kinflow {
+
+ActivationNorm::ActivationNorm(std::int64_t replicas, std::int64_t dimension)
+    : log_scale_(at::zeros({replicas, 1, dimension}, at::kDouble)),
+      shift_(at::zeros({replicas, 1, dimension}, at::kDouble)) {}
+
+LatentResult ActivationNorm::to_latent(const at::Tensor& data,
+                                       const at::Tensor& /*context*/) const {
+  return {.latents = data * log_scale_.exp() + shift_,
+          .log_abs_det = log_scale_.sum(-1).expand({-1, data.size(1)})};
+}
+
+at::Tensor ActivationNorm::from_latent(const at::Tensor& latents,
+                                       const at::Tensor& /*context*/) const {
+  return (latents - shift_) * (-log_scale_).exp();
+}
+
+void ActivationNorm::visit_parameters(const ParameterVisitor& visit) {
+  visit("log_scale", log_scale_);
+  visit("shift", shift_);
+}
+
+void ActivationNorm::initialize_from(const at::Tensor& data) {
+  const at::NoGradGuard no_grad;
+  // A column without spread keeps a finite scale.
+  const auto deviation = data.var(1, /*unbiased=*/false, /*keepdim=*/true).add(1e-12).sqrt();
+  log_scale_.copy_(-deviation.clamp_min(1e-3).log());
+  shift_.copy_(-data.mean(1, true) * log_scale_.exp());
+}
+
+}  // namespace kinflow

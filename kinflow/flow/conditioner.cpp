@@ -1,0 +1,71 @@
+// Initialisation and evaluation of the conditioner network.
+#include "kinflow/flow/conditioner.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "kinflow/core/random.h"
+
+namespace kinflow {
+namespace {
+
+// The last layer starts small, so that a new flow is close to the identity.
+constexpr double kLastLayerScale = 0.1;
+
+at::Tensor uniform(at::IntArrayRef shape, double limit, std::vector<Random>& random) {
+  auto values = at::empty(shape, at::kDouble);
+  const std::int64_t per_replica = values.numel() / shape[0];
+  auto* out = values.data_ptr<double>();
+  for (auto& replica : random) {
+    for (std::int64_t i = 0; i < per_replica; ++i) {
+      *out++ = replica.uniform(-limit, limit);
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+Conditioner::Conditioner(std::int64_t inputs, const std::vector<std::int64_t>& hidden,
+                         std::int64_t outputs, const std::vector<std::uint64_t>& seeds,
+                         std::uint64_t stream) {
+  const auto replicas = static_cast<std::int64_t>(seeds.size());
+  std::vector<Random> random;
+  for (const auto seed : seeds) random.emplace_back(seed, stream);
+  if (inputs == 0) {
+    biases_.push_back(uniform({replicas, 1, outputs}, kLastLayerScale, random));
+    return;
+  }
+  std::int64_t width = inputs;
+  for (std::size_t layer = 0; layer <= hidden.size(); ++layer) {
+    const bool last = layer == hidden.size();
+    const std::int64_t next = last ? outputs : hidden[layer];
+    const double limit =
+        (last ? kLastLayerScale : 1.0) / std::sqrt(static_cast<double>(width));
+    weights_.push_back(uniform({replicas, width, next}, limit, random));
+    biases_.push_back(uniform({replicas, 1, next}, limit, random));
+    width = next;
+  }
+}
+
+at::Tensor Conditioner::operator()(const at::Tensor& inputs) const {
+  if (weights_.empty()) return biases_.front();
+  auto values = inputs;
+  for (std::size_t layer = 0; layer < weights_.size(); ++layer) {
+    if (layer > 0) values = at::silu(values);
+    values = at::baddbmm(biases_[layer], values, weights_[layer]);
+  }
+  return values;
+}
+
+void Conditioner::visit_parameters(const std::string& prefix,
+                                   const ParameterVisitor& visit) {
+  for (std::size_t layer = 0; layer < biases_.size(); ++layer) {
+    const auto name = prefix + ".linear" + std::to_string(layer);
+    if (!weights_.empty()) visit(name + ".weight", weights_[layer]);
+    visit(name + ".bias", biases_[layer]);
+  }
+}
+
+}  // namespace kinflow

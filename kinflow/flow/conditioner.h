@@ -1,0 +1,33 @@
+// The small network that turns the unchanged columns and the context into the parameters
+// of a coupling layer.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kinflow/flow/layer.h"
+
+namespace kinflow {
+
+/// A fully connected network with SiLU between its layers. With no inputs it is a learned
+/// constant. Weights are [R, in, out], biases [R, 1, out].
+class Conditioner {
+ public:
+  /// @param seeds  one per replica; R is their number
+  Conditioner(std::int64_t inputs, const std::vector<std::int64_t>& hidden,
+              std::int64_t outputs, const std::vector<std::uint64_t>& seeds,
+              std::uint64_t stream);
+
+  /// [R, b, in] -> [R, b, out]; with no inputs [R, 1, out], to be broadcast.
+  at::Tensor operator()(const at::Tensor& inputs) const;
+  void visit_parameters(const std::string& prefix, const ParameterVisitor& visit);
+
+ private:
+  std::vector<at::Tensor> weights_;
+  std::vector<at::Tensor> biases_;
+};
+
+}  // namespace kinflow

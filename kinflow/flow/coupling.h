@@ -1,0 +1,98 @@
+// Coupling layers: half of the columns pass unchanged and steer how the others are mapped.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kinflow/flow/conditioner.h"
+#include "kinflow/flow/layer.h"
+
+namespace kinflow {
+
+/// Which columns a coupling layer maps: `order` rearranges the p columns (empty: as they
+/// are); then the first p - p/2 columns steer the rest, or the other way round.
+struct CouplingColumns {
+  std::int64_t dimension = 0;
+  std::int64_t context = 0;
+  std::vector<std::int64_t> order;
+  bool maps_first_part = false;
+};
+
+/// How many columns such a layer maps. A single column is always mapped, steered by the
+/// context alone.
+std::int64_t mapped_columns(const CouplingColumns& columns);
+
+/// What all coupling layers share: splitting, the conditioner, putting together again.
+class Coupling : public Layer {
+ public:
+  struct Network {
+    std::vector<std::int64_t> hidden;
+    std::vector<std::uint64_t> seeds;  ///< one per replica
+    std::uint64_t stream = 0;          ///< differs from layer to layer
+  };
+
+  LatentResult to_latent(const at::Tensor& data,
+                         const at::Tensor& context) const override;
+  at::Tensor from_latent(const at::Tensor& latents,
+                         const at::Tensor& context) const override;
+  void visit_parameters(const ParameterVisitor& visit) override;
+
+ protected:
+  Coupling(CouplingColumns columns, std::int64_t parameters_per_column,
+           const Network& network);
+
+  /// The columns' map. Columns are [R, b, d], parameters [R, b or 1, d, k].
+  virtual ElementwiseResult map(const at::Tensor& columns,
+                                const at::Tensor& parameters) const = 0;
+  virtual at::Tensor unmap(const at::Tensor& columns,
+                           const at::Tensor& parameters) const = 0;
+  /// What the conditioner sees of the unchanged columns.
+  virtual at::Tensor steering(const at::Tensor& columns) const { return columns; }
+
+ private:
+  struct Parts {
+    at::Tensor unchanged, mapped;
+  };
+  Parts split(const at::Tensor& rows) const;
+  at::Tensor join(const at::Tensor& unchanged, const at::Tensor& mapped) const;
+  at::Tensor parameters(const at::Tensor& unchanged, const at::Tensor& context) const;
+
+  CouplingColumns columns_;
+  std::vector<std::int64_t> inverse_order_;
+  std::int64_t mapped_;
+  std::int64_t parameters_per_column_;
+  Conditioner conditioner_;
+};
+
+/// Maps columns by rational-quadratic splines on [-bound, bound] in standardised units.
+class SplineCoupling final : public Coupling {
+ public:
+  SplineCoupling(CouplingColumns columns, std::int64_t bins, double bound,
+                 const Network& network);
+
+ protected:
+  ElementwiseResult map(const at::Tensor& columns,
+                        const at::Tensor& parameters) const override;
+  at::Tensor unmap(const at::Tensor& columns,
+                   const at::Tensor& parameters) const override;
+  /// Clamped to the bound: a far outlier cannot drive the network's weights.
+  at::Tensor steering(const at::Tensor& columns) const override;
+
+ private:
+  double bound_;
+};
+
+/// Maps columns by scale and shift, the scale between 0.5 and 1.5.
+class AffineCoupling final : public Coupling {
+ public:
+  AffineCoupling(CouplingColumns columns, const Network& network);
+
+ protected:
+  ElementwiseResult map(const at::Tensor& columns,
+                        const at::Tensor& parameters) const override;
+  at::Tensor unmap(const at::Tensor& columns,
+                   const at::Tensor& parameters) const override;
+};
+
+}  // namespace kinflow

@@ -1,0 +1,126 @@
+// Building a flow from its options, and running its layers.
+#include "kinflow/flow/flow.h"
+
+#include <ATen/ATen.h>
+
+#include "kinflow/core/random.h"
+#include "kinflow/flow/activation_norm.h"
+#include "kinflow/flow/coupling.h"
+#include "kinflow/flow/rational_quadratic_spline.h"
+
+namespace kinflow {
+namespace {
+
+// Every second layer maps the part that the layer before left unchanged.
+CouplingColumns columns_of_layer(const FlowOptions& options, std::int64_t layer) {
+  CouplingColumns columns{.dimension = options.dimension,
+                          .context = options.context,
+                          .order = {},
+                          .maps_first_part = layer % 2 == 1};
+  if (options.permutation == Permutation::random) {
+    Random random(options.permutation_seed, static_cast<std::uint64_t>(layer / 2));
+    columns.order = random.permutation(options.dimension);
+  }
+  return columns;
+}
+
+}  // namespace
+
+double parameter_count(const FlowOptions& options) {
+  const bool spline = options.kind == FlowKind::spline;
+  const double per_column =
+      spline ? static_cast<double>(spline_parameter_count(options.bins)) : 2;
+  double total = 0;
+  for (std::int64_t layer = 0; layer < options.layers; ++layer) {
+    const auto mapped =
+        static_cast<double>(mapped_columns(columns_of_layer(options, layer)));
+    const auto inputs = static_cast<double>(options.dimension + options.context) - mapped;
+    double width = inputs;
+    if (inputs > 0) {
+      for (const auto next : options.hidden) {
+        total += (width + 1) * static_cast<double>(next);
+        width = static_cast<double>(next);
+      }
+    }
+    total += (width + 1) * mapped * per_column;
+    if (!spline) total += 2 * static_cast<double>(options.dimension);
+  }
+  return total;
+}
+
+Flow::Flow(const FlowOptions& options, const std::vector<std::uint64_t>& seeds,
+           at::ScalarType type, at::Device device)
+    : options_(options) {
+  const auto replicas = static_cast<std::int64_t>(seeds.size());
+  for (std::int64_t layer = 0; layer < options.layers; ++layer) {
+    auto columns = columns_of_layer(options, layer);
+    const Coupling::Network network{.hidden = options.hidden,
+                                    .seeds = seeds,
+                                    .stream = static_cast<std::uint64_t>(layer) + 1};
+    if (options.kind == FlowKind::spline) {
+      layers_.push_back(std::make_unique<SplineCoupling>(std::move(columns), options.bins,
+                                                         options.bound, network));
+    } else {
+      layers_.push_back(std::make_unique<AffineCoupling>(std::move(columns), network));
+      layers_.push_back(std::make_unique<ActivationNorm>(replicas, options.dimension));
+    }
+  }
+
+  std::vector<at::Tensor> initial;
+  std::vector<at::Tensor*> owners;
+  std::int64_t offset = 0;
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    layers_[layer]->visit_parameters([&](const std::string& name, at::Tensor& tensor) {
+      const std::int64_t count = tensor.numel() / replicas;
+      slots_.push_back({.name = "layer" + std::to_string(layer) + "." + name,
+                        .shape = tensor.sizes().slice(1).vec(),
+                        .offset = offset,
+                        .count = count});
+      offset += count;
+      initial.push_back(tensor.reshape({replicas, count}));
+      owners.push_back(&tensor);
+    });
+  }
+  values_ = at::cat(initial, 1).to(device, type).contiguous();
+  gradients_ = at::zeros_like(values_);
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    auto shape = slots_[i].shape;
+    shape.insert(shape.begin(), replicas);
+    const auto view = [&](const at::Tensor& buffer) {
+      return buffer.narrow(1, slots_[i].offset, slots_[i].count).view(shape).detach();
+    };
+    *owners[i] = view(values_).requires_grad_();
+    owners[i]->mutable_grad() = view(gradients_);
+  }
+}
+
+LatentResult Flow::to_latent(const at::Tensor& data, const at::Tensor& context) const {
+  LatentResult result{.latents = data, .log_abs_det = {}};
+  for (const auto& layer : layers_) {
+    auto next = layer->to_latent(result.latents, context);
+    result.latents = std::move(next.latents);
+    result.log_abs_det = result.log_abs_det.defined()
+                             ? result.log_abs_det + next.log_abs_det
+                             : std::move(next.log_abs_det);
+  }
+  return result;
+}
+
+at::Tensor Flow::from_latent(const at::Tensor& latents, const at::Tensor& context) const {
+  auto data = latents;
+  for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
+    data = (*layer)->from_latent(data, context);
+  }
+  return data;
+}
+
+void Flow::initialize_from(const at::Tensor& data, const at::Tensor& context) {
+  const at::NoGradGuard no_grad;
+  auto values = data;
+  for (const auto& layer : layers_) {
+    layer->initialize_from(values);
+    values = layer->to_latent(values, context).latents;
+  }
+}
+
+}  // namespace kinflow

@@ -1,0 +1,79 @@
+// A normalizing flow: invertible layers in a row, many replicas at once, with all their
+// parameters in one buffer.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kinflow/flow/layer.h"
+
+namespace kinflow {
+
+enum class FlowKind { spline, affine };
+enum class Permutation { alternating, random };
+
+/// A bin's share of the domain is at least 1e-3, so there cannot be many.
+inline constexpr std::int64_t kMaximumSplineBins = 500;
+
+/// Architecture of a flow. Everything is in standardised units.
+struct FlowOptions {
+  FlowKind kind = FlowKind::spline;
+  std::int64_t dimension = 0;  ///< p, columns of the data
+  std::int64_t context = 0;    ///< columns of the context
+  std::int64_t layers = 3;
+  std::vector<std::int64_t> hidden = {64, 64};  ///< widths of the conditioner networks
+  std::int64_t bins = 16;                       ///< of the splines
+  double bound = 5;  ///< splines act on [-bound, bound] and are the identity outside
+  Permutation permutation = Permutation::alternating;
+  std::uint64_t permutation_seed = 0;  ///< for random permutations
+};
+
+/// Number of learned values of one replica, as a double so that it cannot overflow.
+double parameter_count(const FlowOptions& options);
+
+/// Maps data [R, b, p] to latents and back. Each replica has its own parameters; all
+/// share the architecture.
+///
+/// Parameters live in one buffer `values()` [R, P]; the layers hold views of it that
+/// collect gradients into `gradients()` [R, P]. So an optimiser is a few operations on
+/// two matrices, whatever the architecture.
+class Flow {
+ public:
+  /// @param seeds  of the initial weights, one per replica; R is their number
+  Flow(const FlowOptions& options, const std::vector<std::uint64_t>& seeds,
+       at::ScalarType type = at::kFloat, at::Device device = at::kCPU);
+
+  const FlowOptions& options() const { return options_; }
+  std::int64_t replicas() const { return values_.size(0); }
+
+  LatentResult to_latent(const at::Tensor& data, const at::Tensor& context = {}) const;
+  at::Tensor from_latent(const at::Tensor& latents, const at::Tensor& context = {}) const;
+
+  /// Starts the layers that take their first values from data; once, before training.
+  void initialize_from(const at::Tensor& data, const at::Tensor& context = {});
+
+  at::Tensor& values() { return values_; }
+  const at::Tensor& values() const { return values_; }
+  at::Tensor& gradients() { return gradients_; }
+
+  /// Name, shape without the replica axis, and place in the buffer, in a fixed order.
+  struct Slot {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    std::int64_t offset;
+    std::int64_t count;
+  };
+  const std::vector<Slot>& slots() const { return slots_; }
+
+ private:
+  FlowOptions options_;
+  std::vector<std::unique_ptr<Layer>> layers_;
+  std::vector<Slot> slots_;
+  at::Tensor values_, gradients_;
+};
+
+}  // namespace kinflow

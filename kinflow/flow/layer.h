@@ -1,0 +1,41 @@
+// One invertible layer of a flow, and the parameters it exposes to an optimiser.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <string>
+
+namespace kinflow {
+
+/// Result of mapping data to latents. Shapes: [R, b, p] and [R, b].
+struct LatentResult {
+  at::Tensor latents;
+  at::Tensor log_abs_det;  ///< log |det d latents / d data| of every row
+};
+
+/// Result of an element-wise monotone map: values and the logs of the slopes, one shape.
+struct ElementwiseResult {
+  at::Tensor values;
+  at::Tensor log_slopes;
+};
+
+/// Receives the name of a parameter and the layer's own tensor, [R, ...].
+using ParameterVisitor = std::function<void(const std::string& name, at::Tensor& tensor)>;
+
+/// An invertible map of rows with a leading replica axis R. Data and latents are
+/// [R, b, p]; context is [R, b, c], or undefined where the flow has none.
+class Layer {
+ public:
+  virtual ~Layer() = default;
+  virtual LatentResult to_latent(const at::Tensor& data,
+                                 const at::Tensor& context) const = 0;
+  virtual at::Tensor from_latent(const at::Tensor& latents,
+                                 const at::Tensor& context) const = 0;
+  /// Hands out every learned tensor, always in the same order.
+  virtual void visit_parameters(const ParameterVisitor& visit) = 0;
+  /// Sets parameters that start from data; called once, with this layer's input.
+  virtual void initialize_from(const at::Tensor& /*data*/) {}
+};
+
+}  // namespace kinflow

@@ -1,0 +1,119 @@
+// Spline arithmetic in units where the domain and the range are both [0, 1].
+#include "kinflow/flow/rational_quadratic_spline.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+namespace kinflow {
+namespace {
+
+// With this offset a parameter of 0 gives the slope 1: softplus(offset) = 1 - minimum.
+const double kSlopeOffset = std::log(std::expm1(1 - kSplineMinimum));
+
+// The bin of every input: its edges on both axes and the slopes at the edges.
+struct Bin {
+  at::Tensor left, width, bottom, height;
+  at::Tensor slope_left, slope_right;
+};
+
+enum Axis { kInput = 0, kOutput = 1 };
+
+// Knots of both axes: [..., 2, K + 1], from 0 to 1 exactly.
+at::Tensor knots(const at::Tensor& parameters, std::int64_t bins) {
+  const auto logits = parameters.narrow(-1, 0, 2 * bins).unflatten(-1, {2, bins});
+  const auto sizes = at::softmax(logits, -1)
+                         .mul(1 - kSplineMinimum * static_cast<double>(bins))
+                         .add(kSplineMinimum);
+  const auto interior = at::cumsum(sizes.narrow(-1, 0, bins - 1), -1);
+  return at::constant_pad_nd(at::constant_pad_nd(interior, {1, 0}, 0), {0, 1}, 1);
+}
+
+// Finds the bin that holds `position` (in [0, 1]) on one axis.
+Bin find_bin(const at::Tensor& position, const at::Tensor& parameters, Axis axis) {
+  const std::int64_t bins = (parameters.size(-1) + 1) / 3;
+  const auto edges = knots(parameters, bins);
+  const auto slopes = at::constant_pad_nd(
+      at::softplus(parameters.narrow(-1, 2 * bins, bins - 1) + kSlopeOffset)
+          .add(kSplineMinimum),
+      {1, 1}, 1);
+  at::Tensor index;
+  {
+    const at::NoGradGuard no_grad;
+    const auto interior = edges.select(-2, axis).narrow(-1, 1, bins - 1);
+    const auto first = position.unsqueeze(-1).ge(interior).sum(-1, true);
+    index = at::cat({first, first + 1}, -1);
+  }
+  auto shape = index.sizes().vec();
+  const auto slope_shape = shape;
+  shape.insert(shape.end() - 1, 2);
+  auto knot_shape = shape;
+  knot_shape.back() = bins + 1;
+  auto slopes_shape = slope_shape;
+  slopes_shape.back() = bins + 1;
+  const auto picked =
+      edges.expand(knot_shape).gather(-1, index.unsqueeze(-2).expand(shape));
+  const auto size = picked.select(-1, 1) - picked.select(-1, 0);
+  const auto slope = slopes.expand(slopes_shape).gather(-1, index);
+  return {.left = picked.select(-1, 0).select(-1, kInput),
+          .width = size.select(-1, kInput),
+          .bottom = picked.select(-1, 0).select(-1, kOutput),
+          .height = size.select(-1, kOutput),
+          .slope_left = slope.select(-1, 0),
+          .slope_right = slope.select(-1, 1)};
+}
+
+// log of the slope at the share `t` of a bin; `between` is t (1 - t).
+at::Tensor log_slope(const Bin& bin, const at::Tensor& secant, const at::Tensor& t,
+                     const at::Tensor& between, const at::Tensor& denominator) {
+  const auto rest = 1 - t;
+  const auto numerator = bin.slope_right * t * t + 2 * secant * between +
+                         bin.slope_left * rest * rest;
+  return 2 * at::log(secant / denominator) + at::log(numerator);
+}
+
+ElementwiseResult pick(const at::Tensor& inside, const at::Tensor& position,
+                  const at::Tensor& values, const at::Tensor& log_slopes, double bound) {
+  return {at::where(inside, values * (2 * bound) - bound, position),
+          at::where(inside, log_slopes, at::zeros_like(log_slopes))};
+}
+
+}  // namespace
+
+ElementwiseResult spline_forward(const at::Tensor& inputs, const at::Tensor& parameters,
+                            double bound) {
+  const auto inside = inputs.abs() < bound;
+  const auto position = (inputs.clamp(-bound, bound) + bound) / (2 * bound);
+  const auto bin = find_bin(position, parameters, kInput);
+  const auto secant = bin.height / bin.width;
+  const auto t = ((position - bin.left) / bin.width).clamp(0, 1);
+  const auto between = t * (1 - t);
+  const auto denominator = secant + (bin.slope_left + bin.slope_right - 2 * secant) * between;
+  const auto values = bin.bottom + bin.height *
+                                       (secant * t * t + bin.slope_left * between) /
+                                       denominator;
+  return pick(inside, inputs, values, log_slope(bin, secant, t, between, denominator),
+              bound);
+}
+
+ElementwiseResult spline_inverse(const at::Tensor& outputs, const at::Tensor& parameters,
+                            double bound) {
+  const auto inside = outputs.abs() < bound;
+  const auto position = (outputs.clamp(-bound, bound) + bound) / (2 * bound);
+  const auto bin = find_bin(position, parameters, kOutput);
+  const auto secant = bin.height / bin.width;
+  const auto rise = (position - bin.bottom).clamp_min(0);
+  const auto curvature = bin.slope_left + bin.slope_right - 2 * secant;
+  // The root in [0, 1] of a t^2 + b t + c, in the form without cancellation.
+  const auto a = bin.height * (secant - bin.slope_left) + rise * curvature;
+  const auto b = bin.height * bin.slope_left - rise * curvature;
+  const auto c = -secant * rise;
+  const auto discriminant = (b * b - 4 * a * c).clamp_min(0);
+  const auto t = (2 * c / (-b - discriminant.sqrt())).clamp(0, 1);
+  const auto between = t * (1 - t);
+  const auto denominator = secant + curvature * between;
+  return pick(inside, outputs, bin.left + t * bin.width,
+              -log_slope(bin, secant, t, between, denominator), bound);
+}
+
+}  // namespace kinflow

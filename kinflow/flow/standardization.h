@@ -1,0 +1,29 @@
+// Centring and scaling of columns, always in float64, as the first step of a model.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace kinflow {
+
+/// standardised = (data - mean) / deviation, column by column. It is part of the model:
+/// its log-determinant belongs to the log-density.
+struct Standardization {
+  at::Tensor mean;       ///< [p] float64
+  at::Tensor deviation;  ///< [p] float64, positive
+
+  /// Mean and standard deviation of the columns of data [n, p] float64, n >= 2, none of
+  /// them constant.
+  static Standardization from(const at::Tensor& data);
+
+  at::Tensor apply(const at::Tensor& data) const;
+  at::Tensor undo(const at::Tensor& standardized) const;
+  /// log |det| of apply() for one row: minus the sum of the logs of the deviations.
+  double log_abs_det() const;
+};
+
+/// A bound for the splines from standardised training data [n, p]: a little beyond the
+/// largest absolute value, but not below 4 nor above 12 standard deviations. Normal
+/// latents need 4; further outliers do well in the linear tails.
+double spline_bound_for(const at::Tensor& standardized);
+
+}  // namespace kinflow

@@ -1,0 +1,50 @@
+// One step of Adamax.
+#include "kinflow/train/adamax.h"
+
+#include <ATen/ATen.h>
+
+namespace kinflow {
+namespace {
+
+constexpr double kFirstDecay = 0.9;
+constexpr double kNormDecay = 0.999;
+constexpr double kEpsilon = 1e-8;
+
+}  // namespace
+
+Adamax::Adamax(const at::Tensor& parameters)
+    : first_moment(at::zeros_like(parameters)),
+      infinity_norm(at::zeros_like(parameters)),
+      steps(at::zeros({parameters.size(0), 1}, parameters.options().dtype(at::kLong))) {}
+
+void Adamax::step(at::Tensor& parameters, const at::Tensor& gradient,
+                  const at::Tensor& learning_rate, const at::Tensor& weight_decay,
+                  const at::Tensor& active) {
+  const auto decayed =
+      weight_decay.defined() ? at::addcmul(gradient, parameters, weight_decay) : gradient;
+  const auto moment = at::lerp(first_moment, decayed, 1 - kFirstDecay);
+  const auto norm = at::maximum(infinity_norm * kNormDecay, decayed.abs().add(kEpsilon));
+  const auto count = steps + 1;
+  const auto correction =
+      1 - at::pow(at::full_like(learning_rate, kFirstDecay), count.to(learning_rate));
+  const auto next = parameters - learning_rate / correction * moment / norm;
+  if (!active.defined()) {
+    first_moment = moment;
+    infinity_norm = norm;
+    steps = count;
+    parameters.copy_(next);
+    return;
+  }
+  first_moment = at::where(active, moment, first_moment);
+  infinity_norm = at::where(active, norm, infinity_norm);
+  steps = at::where(active, count, steps);
+  parameters.copy_(at::where(active, next, parameters));
+}
+
+void Adamax::reset(const at::Tensor& which) {
+  first_moment.masked_fill_(which, 0);
+  infinity_norm.masked_fill_(which, 0);
+  steps.masked_fill_(which, 0);
+}
+
+}  // namespace kinflow

@@ -1,0 +1,30 @@
+// The Adamax optimiser (Kingma and Ba, 2015) on a matrix of parameters, one row a replica.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace kinflow {
+
+/// Moments of Adamax for parameters [R, P]. Every replica has its own learning rate and
+/// weight decay; the decay is coupled: it is added to the gradient.
+class Adamax {
+ public:
+  explicit Adamax(const at::Tensor& parameters);
+
+  /// One step. @param learning_rate [R, 1]  @param weight_decay [R, 1] or undefined
+  /// @param active [R, 1] bool or undefined; other replicas keep parameters and moments
+  void step(at::Tensor& parameters, const at::Tensor& gradient,
+            const at::Tensor& learning_rate, const at::Tensor& weight_decay,
+            const at::Tensor& active = {});
+  /// Forgets the moments of the replicas where `which` [R, 1] bool holds.
+  void reset(const at::Tensor& which);
+
+  /// State, for checkpoints.
+  at::Tensor first_moment;   ///< [R, P]
+  at::Tensor infinity_norm;  ///< [R, P]
+  at::Tensor steps;          ///< [R, 1] int64
+};
+
+}  // namespace kinflow

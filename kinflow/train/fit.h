@@ -1,0 +1,62 @@
+// A whole fit: data, training with checkpoints, and the finished run folder.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "kinflow/core/log.h"
+#include "kinflow/dependence/blocks.h"
+#include "kinflow/flow/flow.h"
+#include "kinflow/train/fit_data.h"
+#include "kinflow/train/model.h"
+#include "kinflow/train/names.h"
+#include "kinflow/train/options.h"
+
+namespace kinflow {
+
+/// Everything that decides the result of a fit.
+struct FitRequest {
+  DataRequest data;
+  BlockCorrelation correlation = BlockCorrelation::per_block;
+  FlowOptions flow;  ///< dimension and context are taken from the data
+  std::optional<double> bound;  ///< of the splines; not given: from the data
+  bool float64 = false;
+  std::string device = "cpu";
+  std::int64_t threads = 1;
+  TrainOptions train;
+};
+
+const Names<SplitBy>& split_by_names();
+const Names<BlockCorrelation>& block_correlation_names();
+nlohmann::json to_json(const FitRequest& request);
+/// Reads what to_json wrote; `source` stands for the file in messages.
+FitRequest fit_request_from(const nlohmann::json& json, const std::string& source);
+
+/// The values of rho and lambda that the paper's grid search tries.
+std::vector<double> default_grid(bool relationship);
+
+struct FitResult {
+  Model model;
+  std::int64_t epochs = 0;
+  std::int64_t best_epoch = 0;
+  double valid_nll_nats = 0;
+  double seconds = 0;  ///< of this call
+};
+
+struct FitPlace {
+  std::string directory;  ///< run folder; made here, must not hold a run unless resumed
+  bool resume = false;    ///< go on from the checkpoint of the folder
+  double checkpoint_seconds = 5;  ///< time between checkpoints
+};
+
+/// Fits a model and leaves run.json, metrics.csv and model.safetensors in the run folder.
+/// All input is read and checked before the folder is made. A run that was killed goes
+/// on with `resume` and ends in the same numbers.
+FitResult fit(const FitRequest& request, const FitPlace& place, Logger& logger);
+
+/// The request of a run folder that is to be resumed.
+FitRequest read_run_request(const std::string& directory);
+
+}  // namespace kinflow

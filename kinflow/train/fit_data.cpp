@@ -1,0 +1,182 @@
+// Reading, checking and splitting the rows of a fit.
+#include "kinflow/train/fit_data.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kinflow/core/error.h"
+#include "kinflow/data/relationship_matrix.h"
+#include "kinflow/data/table.h"
+
+namespace kinflow {
+namespace {
+
+at::Tensor to_tensor(const std::vector<double>& values, std::int64_t rows,
+                     std::int64_t first, std::int64_t count, std::int64_t width) {
+  return at::tensor(values, at::kDouble).view({rows, width}).narrow(1, first, count).contiguous();
+}
+
+// All columns that have no other role.
+std::vector<std::string> remaining_columns(const Table& table,
+                                           const DataRequest& request) {
+  std::vector<std::string> columns;
+  for (const auto& name : table.names()) {
+    const bool has_role =
+        name == request.group || name == request.time ||
+        std::find(request.context.begin(), request.context.end(), name) !=
+            request.context.end();
+    if (!has_role) columns.push_back(name);
+  }
+  return columns;
+}
+
+TableRows select(const TableRows& rows, const std::vector<std::int64_t>& chosen) {
+  const auto index = at::tensor(chosen, at::kLong);
+  TableRows part{.data = rows.data.index_select(0, index),
+                 .context = rows.context.defined() ? rows.context.index_select(0, index)
+                                                   : at::Tensor(),
+                 .labels = {},
+                 .kept_rows = {},
+                 .table_rows = rows.table_rows};
+  for (const auto row : chosen) {
+    if (!rows.labels.empty()) part.labels.push_back(rows.labels[static_cast<std::size_t>(row)]);
+    part.kept_rows.push_back(rows.kept_rows[static_cast<std::size_t>(row)]);
+  }
+  return part;
+}
+
+Split split_rows(const Table& table, const TableRows& rows, const DataRequest& request,
+                 std::uint64_t seed) {
+  SplitOptions options{.by = request.split_by,
+                       .valid_fraction = request.valid_fraction,
+                       .seed = seed};
+  if (request.split_by == SplitBy::group) {
+    options.block_of_row = number_blocks(rows.labels).block_of_row;
+  } else if (request.split_by == SplitBy::time) {
+    const auto times = numeric_matrix(table, {request.time});
+    for (const auto row : rows.kept_rows) {
+      options.time_of_row.push_back(times.values[static_cast<std::size_t>(row)]);
+    }
+  }
+  return split(rows.data.size(0), options);
+}
+
+// A column without spread has no density. Checked on the training rows.
+void check_spread(const at::Tensor& rows, const std::vector<std::string>& names,
+                  const std::string& source) {
+  const auto constant = rows.eq(rows.select(0, 0)).all(0);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!constant[static_cast<std::int64_t>(i)].item<bool>()) continue;
+    throw InputError(
+        fmt::format("{}: column '{}': expected values that differ, found {} in all {} "
+                    "training rows",
+                    source, names[i],
+                    rows[0][static_cast<std::int64_t>(i)].item<double>(), rows.size(0)));
+  }
+}
+
+}  // namespace
+
+TableRows read_rows(const Table& table, const ColumnChoice& choice) {
+  auto names = choice.columns;
+  names.insert(names.end(), choice.context.begin(), choice.context.end());
+  NumericMatrixOptions options{
+      .missing = choice.drop_missing ? MissingPolicy::drop : MissingPolicy::refuse};
+  if (!choice.group.empty()) options.label_columns.push_back(choice.group);
+  auto matrix = numeric_matrix(table, names, options);
+  const auto width = static_cast<std::int64_t>(names.size());
+  const auto data_width = static_cast<std::int64_t>(choice.columns.size());
+  TableRows rows{
+      .data = to_tensor(matrix.values, matrix.rows, 0, data_width, width),
+      .context = choice.context.empty() ? at::Tensor()
+                                        : to_tensor(matrix.values, matrix.rows, data_width,
+                                                    width - data_width, width),
+      .labels = {},
+      .kept_rows = std::move(matrix.kept_rows),
+      .table_rows = table.rows()};
+  if (!choice.group.empty()) rows.labels = labels(table, choice.group, rows.kept_rows);
+  return rows;
+}
+
+TableRows read_rows(const std::string& path, const ColumnChoice& choice) {
+  return read_rows(read_table(path), choice);
+}
+
+LabelledBlocks make_blocks(const std::vector<std::string>& label_of_row,
+                           BlockCorrelation correlation, at::Device device) {
+  const auto numbers = number_blocks(label_of_row);
+  LabelledBlocks labelled{.blocks = std::make_unique<Blocks>(
+                              at::tensor(numbers.block_of_row, at::kLong).to(device),
+                              BlocksOptions{.correlation = correlation}),
+                          .labels = {},
+                          .sizes = {}};
+  const auto sizes = labelled.blocks->sizes().cpu();
+  for (std::size_t block = 0; block < numbers.label_of_block.size(); ++block) {
+    const auto size = sizes[static_cast<std::int64_t>(block)].item<std::int64_t>();
+    if (size < 2) continue;
+    labelled.labels.push_back(numbers.label_of_block[block]);
+    labelled.sizes.push_back(size);
+  }
+  return labelled;
+}
+
+at::Tensor read_relationship(const std::string& path, const TableRows& rows) {
+  auto matrix = read_relationship_matrix(path, rows.table_rows);
+  const auto kept = static_cast<std::int64_t>(rows.kept_rows.size());
+  if (kept < rows.table_rows) matrix = subset(matrix, rows.kept_rows);
+  return at::tensor(matrix, at::kDouble).view({kept, kept});
+}
+
+FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
+  const auto table = read_table(request.table);
+  FitRows rows;
+  rows.columns =
+      request.columns.empty() ? remaining_columns(table, request) : request.columns;
+  if (rows.columns.empty()) {
+    throw InputError(request.table + ": expected at least one data column, found none");
+  }
+  const ColumnChoice choice{.columns = rows.columns,
+                            .context = request.context,
+                            .group = request.group,
+                            .drop_missing = request.drop_missing};
+  rows.train = read_rows(table, choice);
+  if (rows.train.data.size(0) < 2) {
+    throw InputError(fmt::format("{}: expected at least 2 rows, found {}", request.table,
+                                 rows.train.data.size(0)));
+  }
+  check_spread(rows.train.data, rows.columns, request.table);
+  if (!request.group.empty()) {
+    check_several_blocks(number_blocks(rows.train.labels), request.table, request.group);
+  }
+  if (!request.relationship.empty()) {
+    rows.relationship = read_relationship(request.relationship, rows.train);
+  }
+
+  if (!request.valid_table.empty()) {
+    auto scored = choice;
+    scored.group.clear();
+    rows.valid = read_rows(request.valid_table, scored);
+  } else {
+    const auto parts = split_rows(table, rows.train, request, seed);
+    rows.valid = select(rows.train, parts.valid);
+    rows.train = select(rows.train, parts.train);
+    if (rows.relationship.defined()) {
+      const auto index = at::tensor(parts.train, at::kLong);
+      rows.relationship = rows.relationship.index_select(0, index).index_select(1, index);
+    }
+    if (rows.train.data.size(0) < 2) {
+      throw InputError(fmt::format("{}: expected at least 2 training rows, found {} after "
+                                   "the split",
+                                   request.table, rows.train.data.size(0)));
+    }
+    check_spread(rows.train.data, rows.columns, request.table);
+  }
+  if (rows.train.context.defined()) {
+    check_spread(rows.train.context, request.context, request.table);
+  }
+  return rows;
+}
+
+}  // namespace kinflow

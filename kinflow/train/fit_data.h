@@ -1,0 +1,78 @@
+// From tables and a dependence to the tensors that a training needs.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kinflow/data/split.h"
+#include "kinflow/dependence/blocks.h"
+#include "kinflow/dependence/dependence.h"
+
+namespace kinflow {
+
+class Table;
+
+/// Which columns of which table, and how their rows depend on each other.
+struct DataRequest {
+  std::string table;
+  std::string valid_table;  ///< empty: a part of `table` is held out
+  std::vector<std::string> columns;  ///< empty: all but the group, context and time columns
+  std::vector<std::string> context;
+  std::string group;         ///< column of block labels
+  std::string relationship;  ///< file of a relationship matrix
+  std::string time;          ///< column, for splits by time
+  SplitBy split_by = SplitBy::rows;
+  double valid_fraction = 0.15;
+  bool drop_missing = false;
+};
+
+/// Rows of a table as float64 tensors in original units.
+struct TableRows {
+  at::Tensor data;                     ///< [n, p]
+  at::Tensor context;                  ///< [n, c] or undefined
+  std::vector<std::string> labels;     ///< [n] block labels, empty without a group column
+  std::vector<std::int64_t> kept_rows; ///< [n] row of the table
+  std::int64_t table_rows = 0;         ///< before rows with missing values were dropped
+};
+
+/// Columns to read from a table that holds data for a model or a request.
+struct ColumnChoice {
+  std::vector<std::string> columns;
+  std::vector<std::string> context = {};
+  std::string group = {};
+  bool drop_missing = false;
+};
+TableRows read_rows(const Table& table, const ColumnChoice& choice);
+TableRows read_rows(const std::string& path, const ColumnChoice& choice);
+
+/// The blocks of rows by their labels.
+struct LabelledBlocks {
+  std::unique_ptr<Blocks> blocks;
+  /// Label of every parameter when each block has its own, and the block's size.
+  std::vector<std::string> labels;
+  std::vector<std::int64_t> sizes;
+};
+LabelledBlocks make_blocks(const std::vector<std::string>& label_of_row,
+                           BlockCorrelation correlation, at::Device device = at::kCPU);
+
+/// A relationship matrix for the rows of a table: [n, n] float64, read from a file that
+/// has a row for every row of the table, without those that were dropped.
+at::Tensor read_relationship(const std::string& path, const TableRows& rows);
+
+/// Training and validation rows.
+struct FitRows {
+  std::vector<std::string> columns;
+  TableRows train;
+  TableRows valid;
+  at::Tensor relationship;  ///< [n, n] of the training rows, or undefined
+};
+
+/// Reads, checks and splits. Throws InputError; writes nothing.
+FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed);
+
+}  // namespace kinflow

@@ -1,0 +1,165 @@
+// Models as safetensors files.
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+
+#include "kinflow/core/error.h"
+#include "kinflow/core/json_reader.h"
+#include "kinflow/data/safetensors.h"
+#include "kinflow/train/model.h"
+#include "kinflow/train/names.h"
+#include "kinflow/train/tensor_file.h"
+
+namespace kinflow {
+namespace {
+
+// Raised when a reader of an older version could misread a file.
+constexpr std::int64_t kFormatVersion = 1;
+constexpr const char* kMetadataKey = "kinflow";
+
+nlohmann::json describe(const LearnedDependence& dependence) {
+  return {{"kind", dependence.kind},
+          {"column", dependence.column},
+          {"labels", dependence.labels},
+          {"sizes", dependence.sizes}};
+}
+
+LearnedDependence dependence_from(const JsonReader& json, const std::string& path,
+                                  const NamedTensors& tensors) {
+  LearnedDependence learned{.kind = json.text("kind"),
+                            .column = json.text("column"),
+                            .labels = json.texts("labels"),
+                            .sizes = json.integers("sizes", 2, INT64_MAX),
+                            .parameters = {}};
+  const bool blocks = learned.kind == "blocks";
+  if (!blocks && learned.kind != "independent" && learned.kind != "relationship") {
+    throw InputError(fmt::format(
+        "{}: key 'dependence.kind': expected independent, blocks or relationship, found "
+        "'{}'",
+        path, learned.kind));
+  }
+  const auto expected = static_cast<std::int64_t>(
+      blocks ? learned.labels.size() : (learned.kind == "relationship" ? 1 : 0));
+  const auto parameters =
+      expect_tensor(tensors, "dependence.parameters", {expected}, at::kDouble, path);
+  if (learned.sizes.size() != (blocks ? learned.labels.size() : 0)) {
+    throw InputError(path + ": key 'dependence.sizes': expected one for each label");
+  }
+  if (!parameters.ge(0).logical_and(parameters.le(1)).all().item<bool>()) {
+    throw InputError(path + ": tensor 'dependence.parameters': expected values in [0, 1]");
+  }
+  const auto* values = parameters.data_ptr<double>();
+  learned.parameters.assign(values, values + expected);
+  return learned;
+}
+
+Standardization standardization_from(const NamedTensors& tensors, const std::string& name,
+                                     std::int64_t columns, const std::string& path) {
+  Standardization standardization{
+      .mean = expect_tensor(tensors, name + ".mean", {columns}, at::kDouble, path),
+      .deviation =
+          expect_tensor(tensors, name + ".deviation", {columns}, at::kDouble, path)};
+  if (!standardization.deviation.gt(0).all().item<bool>() ||
+      !at::isfinite(standardization.mean + standardization.deviation).all().item<bool>()) {
+    throw InputError(path + ": tensors '" + name +
+                     ".*': expected finite means and positive deviations");
+  }
+  return standardization;
+}
+
+std::unique_ptr<Flow> flow_from(const FlowOptions& options, const NamedTensors& tensors,
+                                const std::string& path, at::Device device) {
+  // Before a flow of the described size is made, the file must hold as many numbers.
+  double stored = 0;
+  at::ScalarType type = at::kFloat;
+  for (const auto& [name, tensor] : tensors) {
+    if (name.rfind("flow.", 0) != 0) continue;
+    stored += static_cast<double>(tensor.numel());
+    type = tensor.scalar_type();
+  }
+  if (stored != parameter_count(options)) {
+    throw InputError(fmt::format("{}: expected {:.0f} weights of the flow, found {:.0f}",
+                                 path, parameter_count(options), stored));
+  }
+  if (type != at::kFloat && type != at::kDouble) {
+    throw InputError(path + ": expected weights of type F32 or F64");
+  }
+  auto flow = std::make_unique<Flow>(options, std::vector<std::uint64_t>{0}, type, device);
+  const at::NoGradGuard no_grad;
+  for (const auto& slot : flow->slots()) {
+    const auto values =
+        expect_tensor(tensors, "flow." + slot.name, slot.shape, type, path);
+    if (!at::isfinite(values).all().item<bool>()) {
+      throw InputError(path + ": tensor 'flow." + slot.name + "': expected finite values");
+    }
+    flow->values().narrow(1, slot.offset, slot.count).copy_(values.reshape({1, -1}));
+  }
+  return flow;
+}
+
+}  // namespace
+
+void save_model(const std::string& path, const Model& model) {
+  NamedTensors tensors;
+  const at::NoGradGuard no_grad;
+  for (const auto& slot : model.flow->slots()) {
+    tensors["flow." + slot.name] =
+        model.flow->values()[0].narrow(0, slot.offset, slot.count).view(slot.shape);
+  }
+  const auto add = [&](const std::string& name, const Standardization& standardization) {
+    tensors[name + ".mean"] = standardization.mean;
+    tensors[name + ".deviation"] = standardization.deviation;
+  };
+  add("standardization", model.standardization);
+  if (!model.context_columns.empty()) {
+    add("context_standardization", model.context_standardization);
+  }
+  tensors["dependence.parameters"] =
+      at::tensor(model.dependence.parameters, at::kDouble);
+  const nlohmann::json description = {{"format_version", kFormatVersion},
+                                      {"columns", model.columns},
+                                      {"context_columns", model.context_columns},
+                                      {"flow", to_json(model.flow->options())},
+                                      {"dependence", describe(model.dependence)},
+                                      {"record", model.record}};
+  save_tensors(path, {{kMetadataKey, description.dump()}}, tensors);
+}
+
+Model load_model(const std::string& path, at::Device device) {
+  const auto [metadata, tensors] = load_tensors(path);
+  const auto text = metadata.find(kMetadataKey);
+  if (text == metadata.end()) {
+    throw InputError(path + ": expected a kinflow model, found a safetensors file of "
+                            "something else");
+  }
+  const auto description = parse_json(text->second, path);
+  const JsonReader json(description, path);
+  const auto version = json.integer("format_version", 1, INT64_MAX);
+  if (version > kFormatVersion) {
+    throw InputError(fmt::format(
+        "{}: written by a newer kinflow (format {}, this one reads up to {})", path,
+        version, kFormatVersion));
+  }
+  const auto options = flow_options_from(json.object("flow"));
+  Model model{.columns = json.texts("columns"),
+              .context_columns = json.texts("context_columns"),
+              .standardization = standardization_from(tensors, "standardization",
+                                                      options.dimension, path),
+              .context_standardization = {},
+              .flow = flow_from(options, tensors, path, device),
+              .dependence = dependence_from(json.object("dependence"), path, tensors),
+              .record = description.value("record", nlohmann::json::object())};
+  if (static_cast<std::int64_t>(model.columns.size()) != options.dimension ||
+      static_cast<std::int64_t>(model.context_columns.size()) != options.context) {
+    throw InputError(path + ": column names do not match the flow's dimension");
+  }
+  if (options.context > 0) {
+    model.context_standardization = standardization_from(
+        tensors, "context_standardization", options.context, path);
+  }
+  return model;
+}
+
+}  // namespace kinflow

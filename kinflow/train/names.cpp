@@ -1,0 +1,103 @@
+// Names of enumerations, and options as JSON.
+#include "kinflow/train/names.h"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "kinflow/core/json_reader.h"
+
+namespace kinflow {
+namespace {
+
+constexpr std::int64_t kManyColumns = 100'000;
+constexpr std::int64_t kManySteps = 1'000'000'000;
+
+}  // namespace
+
+const Names<FlowKind>& flow_kind_names() {
+  static const Names<FlowKind> names = {{"spline", FlowKind::spline},
+                                        {"affine", FlowKind::affine}};
+  return names;
+}
+
+const Names<Permutation>& permutation_names() {
+  static const Names<Permutation> names = {{"alternating", Permutation::alternating},
+                                           {"random", Permutation::random}};
+  return names;
+}
+
+const Names<Schedule>& schedule_names() {
+  static const Names<Schedule> names = {{"baseline", Schedule::baseline},
+                                        {"grid", Schedule::grid},
+                                        {"joint", Schedule::joint},
+                                        {"alternating", Schedule::alternating}};
+  return names;
+}
+
+const Names<Estimator>& estimator_names() {
+  static const Names<Estimator> names = {{"pairs", Estimator::pairs},
+                                         {"memory", Estimator::memory},
+                                         {"hybrid", Estimator::hybrid}};
+  return names;
+}
+
+nlohmann::json to_json(const FlowOptions& options) {
+  return {{"kind", name_of(flow_kind_names(), options.kind)},
+          {"dimension", options.dimension},
+          {"context", options.context},
+          {"layers", options.layers},
+          {"hidden", options.hidden},
+          {"bins", options.bins},
+          {"bound", options.bound},
+          {"permutation", name_of(permutation_names(), options.permutation)},
+          {"permutation_seed", options.permutation_seed}};
+}
+
+FlowOptions flow_options_from(const JsonReader& json) {
+  return {.kind = json.one_of("kind", flow_kind_names()),
+          .dimension = json.integer("dimension", 1, kManyColumns),
+          .context = json.integer("context", 0, kManyColumns),
+          .layers = json.integer("layers", 1, 1000),
+          .hidden = json.integers("hidden", 1, kManyColumns),
+          .bins = json.integer("bins", 2, kMaximumSplineBins),
+          .bound = json.number("bound", 1e-3, 1e6),
+          .permutation = json.one_of("permutation", permutation_names()),
+          .permutation_seed = json.seed("permutation_seed")};
+}
+
+nlohmann::json to_json(const TrainOptions& options) {
+  return {{"schedule", name_of(schedule_names(), options.schedule)},
+          {"estimator", name_of(estimator_names(), options.estimator)},
+          {"epochs", options.epochs},
+          {"batch_size", options.batch_size},
+          {"learning_rate", options.learning_rate},
+          {"weight_decay", options.weight_decay},
+          {"patience", options.patience},
+          {"seed", options.seed},
+          {"start", options.start},
+          {"dependence_rate", options.dependence_rate},
+          {"grid", options.grid},
+          {"stage_epochs", options.stage_epochs},
+          {"stage_steps", options.stage_steps},
+          {"stage_rate", options.stage_rate}};
+}
+
+TrainOptions train_options_from(const JsonReader& json) {
+  const double largest = std::numeric_limits<double>::max();
+  return {.schedule = json.one_of("schedule", schedule_names()),
+          .estimator = json.one_of("estimator", estimator_names()),
+          .epochs = json.integer("epochs", 1, kManySteps),
+          .batch_size = json.integer("batch_size", 2, kManySteps),
+          .learning_rate = json.number("learning_rate", 0, largest),
+          .weight_decay = json.number("weight_decay", 0, largest),
+          .patience = json.integer("patience", 1, kManySteps),
+          .seed = json.seed("seed"),
+          .start = json.number("start", 0, 1),
+          .dependence_rate = json.number("dependence_rate", 0, largest),
+          .grid = json.numbers("grid", 0, 1),
+          .stage_epochs = json.integer("stage_epochs", 1, kManySteps),
+          .stage_steps = json.integer("stage_steps", 1, kManySteps),
+          .stage_rate = json.number("stage_rate", 0, largest)};
+}
+
+}  // namespace kinflow

@@ -1,0 +1,46 @@
+// How a flow is trained: schedule, gradient estimator, optimiser and stopping.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace kinflow {
+
+enum class Schedule {
+  baseline,    ///< rows taken as independent
+  grid,        ///< one flow per value of the dependence parameter, best by validation
+  joint,       ///< flow and dependence parameters together
+  alternating  ///< epochs of the flow and steps of the parameters in turn
+};
+
+enum class Estimator {
+  pairs,   ///< the pairs of rows inside a batch; unbiased, noisy
+  memory,  ///< the last known latents of all rows; quiet, less than an epoch stale
+  hybrid   ///< pairs for the flow, memory for the dependence parameters
+};
+
+struct TrainOptions {
+  Schedule schedule = Schedule::joint;
+  Estimator estimator = Estimator::memory;
+  std::int64_t epochs = 100;
+  std::int64_t batch_size = 256;
+  double learning_rate = 0.01;
+  double weight_decay = 0.01;  ///< on all weights of the flow, not on the dependence
+  std::int64_t patience = 30;  ///< epochs without a better validation NLL before stopping
+  std::uint64_t seed = 0;      ///< of the initial weights and the order of rows
+
+  /// Start of every dependence parameter, in (0, 1).
+  double start = 0.1;
+  /// Learning rate of the dependence parameters as a multiple of the flow's.
+  double dependence_rate = 1;
+  /// Values of the dependence parameter that schedule `grid` tries.
+  std::vector<double> grid = {};
+  /// Schedule `alternating`: epochs of the flow between two stages of the parameters,
+  /// steps of a stage and their learning rate.
+  std::int64_t stage_epochs = 25;
+  std::int64_t stage_steps = 100;
+  double stage_rate = 0.1;
+};
+
+}  // namespace kinflow

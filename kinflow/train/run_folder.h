@@ -1,0 +1,51 @@
+// The files of one run: run.json, metrics.csv, the checkpoint and the model.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "kinflow/train/trainer.h"
+
+namespace kinflow {
+
+/// Paths and files of a run folder.
+class RunFolder {
+ public:
+  /// Opens a folder that holds a run; InputError where it does not.
+  static RunFolder open(const std::string& directory);
+  /// InputError where the folder already holds a run.
+  static void check_free(const std::string& directory);
+  /// Makes the folder, also its parents; InputError where it cannot be made or is not free.
+  static RunFolder create(const std::string& directory);
+
+  std::string model_path() const { return directory_ + "/model.safetensors"; }
+  std::string checkpoint_path() const { return directory_ + "/checkpoint.safetensors"; }
+  std::string metrics_path() const { return directory_ + "/metrics.csv"; }
+  std::string record_path() const { return directory_ + "/run.json"; }
+
+  nlohmann::json read_record() const;
+  void write_record(const nlohmann::json& record) const;
+
+  /// Writes all records anew.
+  void write_metrics(const std::vector<EpochRecord>& history) const;
+  /// Adds the records from `first` on.
+  void append_metrics(const std::vector<EpochRecord>& history, std::size_t first) const;
+
+  /// The checkpoint's tensors; empty where there is none.
+  NamedTensors read_checkpoint() const;
+  void write_checkpoint(const NamedTensors& state) const;
+  void remove_checkpoint() const;
+
+ private:
+  explicit RunFolder(std::string directory) : directory_(std::move(directory)) {}
+  std::string directory_;
+};
+
+/// The model of a run folder, or of a model file.
+std::string model_path_of(const std::string& run_or_file);
+
+/// "fnv1a64:0123456789abcdef" of a file's bytes.
+std::string file_hash(const std::string& path);
+
+}  // namespace kinflow

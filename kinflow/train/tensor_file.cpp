@@ -1,0 +1,88 @@
+// Between tensors and the bytes of a safetensors file.
+#include "kinflow/train/tensor_file.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+
+#include "kinflow/core/error.h"
+#include "kinflow/data/safetensors.h"
+
+namespace kinflow {
+namespace {
+
+const std::vector<std::pair<std::string, at::ScalarType>>& type_names() {
+  static const std::vector<std::pair<std::string, at::ScalarType>> names = {
+      {"F32", at::kFloat}, {"F64", at::kDouble}, {"I64", at::kLong}, {"BOOL", at::kBool}};
+  return names;
+}
+
+std::string type_name(at::ScalarType type) {
+  for (const auto& [name, known] : type_names()) {
+    if (known == type) return name;
+  }
+  throw std::logic_error("a tensor type that model files do not hold");
+}
+
+at::ScalarType type_of(const SafeTensor& tensor, const std::string& path) {
+  for (const auto& [name, known] : type_names()) {
+    if (name == tensor.dtype) return known;
+  }
+  throw InputError(fmt::format("{}: tensor '{}': expected type F32, F64, I64 or BOOL, "
+                               "found {}",
+                               path, tensor.name, tensor.dtype));
+}
+
+}  // namespace
+
+void save_tensors(const std::string& path,
+                  const std::map<std::string, std::string>& metadata,
+                  const NamedTensors& tensors) {
+  std::vector<at::Tensor> kept;
+  std::vector<SafeTensor> out;
+  for (const auto& [name, tensor] : tensors) {
+    kept.push_back(tensor.detach().cpu().contiguous());
+    const auto& last = kept.back();
+    out.push_back({.name = name,
+                   .dtype = type_name(last.scalar_type()),
+                   .shape = last.sizes().vec(),
+                   .data = {static_cast<const std::byte*>(last.data_ptr()),
+                            static_cast<std::size_t>(last.nbytes())}});
+  }
+  write_safetensors(path, metadata, out);
+}
+
+std::pair<std::map<std::string, std::string>, NamedTensors> load_tensors(
+    const std::string& path) {
+  const auto file = read_safetensors(path);
+  NamedTensors tensors;
+  for (const auto& stored : file.tensors) {
+    auto tensor = at::empty(stored.shape, type_of(stored, path));
+    if (!stored.data.empty()) {
+      std::memcpy(tensor.data_ptr(), stored.data.data(), stored.data.size());
+    }
+    tensors[stored.name] = tensor;
+  }
+  return {file.metadata, std::move(tensors)};
+}
+
+at::Tensor expect_tensor(const NamedTensors& tensors, const std::string& name,
+                         at::IntArrayRef shape, at::ScalarType type,
+                         const std::string& source) {
+  const auto found = tensors.find(name);
+  if (found == tensors.end()) {
+    throw InputError(source + ": expected a tensor '" + name + "', found none");
+  }
+  const auto& tensor = found->second;
+  if (tensor.sizes() != shape || tensor.scalar_type() != type) {
+    throw InputError(fmt::format(
+        "{}: tensor '{}': expected {} [{}], found {} [{}]", source, name, type_name(type),
+        fmt::join(shape.vec(), ", "), type_name(tensor.scalar_type()),
+        fmt::join(tensor.sizes().vec(), ", ")));
+  }
+  return tensor;
+}
+
+}  // namespace kinflow

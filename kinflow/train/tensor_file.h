@@ -1,0 +1,30 @@
+// Tensors by name in safetensors files.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kinflow {
+
+using NamedTensors = std::map<std::string, at::Tensor>;
+
+/// Writes tensors of type float32, float64, int64 or bool, atomically.
+void save_tensors(const std::string& path,
+                  const std::map<std::string, std::string>& metadata,
+                  const NamedTensors& tensors);
+
+/// Metadata and tensors of a file, on the CPU. Throws InputError.
+std::pair<std::map<std::string, std::string>, NamedTensors> load_tensors(
+    const std::string& path);
+
+/// A tensor by name; InputError that starts with `source` where it is missing or has
+/// another shape or type.
+at::Tensor expect_tensor(const NamedTensors& tensors, const std::string& name,
+                         at::IntArrayRef shape, at::ScalarType type,
+                         const std::string& source);
+
+}  // namespace kinflow

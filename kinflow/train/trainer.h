@@ -1,0 +1,124 @@
+// The training loop, epoch by epoch, for R replicas of a flow on one data set.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kinflow/dependence/dependence.h"
+#include "kinflow/flow/flow.h"
+#include "kinflow/train/adamax.h"
+#include "kinflow/train/options.h"
+#include "kinflow/train/tensor_file.h"
+
+namespace kinflow {
+
+/// Standardised rows in the flow's type and on its device.
+struct TrainingData {
+  at::Tensor train;          ///< [n, p]
+  at::Tensor train_context;  ///< [n, c] or undefined
+  at::Tensor valid;          ///< [m, p]; each row is scored by itself
+  at::Tensor valid_context;  ///< [m, c] or undefined
+  /// log |det| of the standardisation of one row: NLLs are in the data's own units.
+  double log_abs_det = 0;
+};
+
+/// What one replica did in one epoch.
+struct EpochRecord {
+  std::int64_t epoch = 0;  ///< from 1; 0 is the state before training
+  std::int64_t replica = 0;
+  double train_nll_nats = 0;  ///< mini-batch estimate of -log p(X) / n, dependence included
+  double valid_nll_nats = 0;  ///< mean of single rows
+  double learning_rate = 0;
+  double mean_parameter = 0;  ///< of the dependence, natural scale; 0 without parameters
+};
+
+/// Trains all replicas of a flow; each has its own weights, seed of the start and
+/// dependence parameters, all see the rows in the same order.
+///
+/// A step whose gradient is not finite is skipped and counted. A replica that diverges
+/// (its validation NLL is not finite, or far above where it began) goes back to its best
+/// weights with a tenth of the learning rate; after kMaximumRestarts of these the whole
+/// training stops with NumericalError, unless another replica is sound.
+class Trainer {
+ public:
+  static constexpr std::int64_t kMaximumRestarts = 5;
+
+  /// `flow` and `dependence` must outlive the trainer.
+  /// @param start  [R, k] float64, dependence parameters at the beginning
+  Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
+          const TrainOptions& options, const at::Tensor& start);
+  ~Trainer();
+
+  /// True once all epochs are done or every replica ran out of patience.
+  bool finished() const;
+  std::int64_t epochs_done() const { return epoch_; }
+  /// Trains one epoch and scores the validation rows.
+  void run_epoch();
+  /// One record per replica and epoch, oldest first; epoch 0 included.
+  const std::vector<EpochRecord>& history() const { return history_; }
+
+  /// Messages about restarts since the last call, for a logger.
+  std::vector<std::string> take_warnings();
+
+  /// The replica with the best validation NLL of all.
+  std::int64_t best_replica() const;
+  /// Puts the best weights of every replica back into the flow.
+  void restore_best();
+  /// Validation NLL, its epoch and the dependence parameters [k] at the best weights.
+  double best_valid_nll(std::int64_t replica) const;
+  std::int64_t best_epoch(std::int64_t replica) const;
+  at::Tensor best_parameters(std::int64_t replica) const;
+  std::int64_t skipped_steps() const;
+
+  /// Everything that the next epochs depend on, for checkpoints, and its return. A
+  /// restored trainer goes on to exactly the numbers of an undisturbed one.
+  NamedTensors state();
+  void restore(const NamedTensors& state);
+
+ private:
+  at::Tensor for_all_replicas(const at::Tensor& rows) const;
+  at::Tensor learning_rate(std::int64_t batch) const;
+  at::Tensor step(const at::Tensor& rows, const at::Tensor& rate);
+  at::Tensor batch_nll(const at::Tensor& parameters, const at::Tensor& losses,
+                       const at::Tensor& latents, const at::Tensor& precision_rows) const;
+  void step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,
+                       const at::Tensor& rate, const at::Tensor& active);
+  void parameter_stage();
+  void reset_memory();
+  at::Tensor valid_nll() const;
+  at::Tensor is_stopped() const;
+  void finish_epoch(const at::Tensor& train_nll);
+  void recover_diverged(const at::Tensor& nll);
+  void add_to_history(const at::Tensor& train_nll, const at::Tensor& valid_nll);
+  void visit_state(const std::function<void(const std::string&, at::Tensor&)>& visit);
+
+  Flow& flow_;
+  const Dependence& dependence_;
+  TrainingData data_;
+  TrainOptions options_;
+  std::vector<std::int64_t> batch_bounds_;
+  std::unique_ptr<LatentMemory> memory_;  // only where the estimator needs it
+
+  Adamax flow_optimizer_;
+  at::Tensor unconstrained_;  // [R, k] float64
+  Adamax dependence_optimizer_;
+
+  std::int64_t epoch_ = 0;
+  at::Tensor rate_factor_;      // [R, 1] lowered by restarts
+  at::Tensor restarts_;         // [R, 1] int64
+  at::Tensor skipped_;          // [R, 1] int64
+  at::Tensor initial_nll_;      // [R, 1] float64
+  at::Tensor best_nll_;         // [R, 1] float64
+  at::Tensor best_epoch_;       // [R, 1] int64
+  at::Tensor best_values_;      // [R, P]
+  at::Tensor best_parameters_;  // [R, k]
+  std::vector<EpochRecord> history_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace kinflow

@@ -1,0 +1,227 @@
+// Draws, conditional laws, and what each structure accepts and exposes.
+#include <cmath>
+
+#include "kinflow/core/error.h"
+#include "oracle.h"
+
+namespace kinflow {
+namespace {
+
+using oracle::expect_near;
+using oracle::Problem;
+using oracle::whole_numbers;
+
+/// Mean and covariance of the columns of many independent columns [n, p].
+struct Moments {
+  at::Tensor mean;        // [n]
+  at::Tensor covariance;  // [n, n]
+};
+
+Moments moments(const at::Tensor& draws) {
+  const at::Tensor mean = draws.mean(1);
+  const at::Tensor centred = draws - mean.unsqueeze(1);
+  return {mean, at::mm(centred, centred.t()) / static_cast<double>(draws.size(1))};
+}
+
+/// Every element within 5 standard errors (and rounding) of the law's.
+void expect_moments(const Moments& actual, const at::Tensor& mean,
+                    const at::Tensor& covariance, std::int64_t draws,
+                    const std::string& what) {
+  const double count = static_cast<double>(draws);
+  const at::Tensor variance = covariance.diagonal();
+  const at::Tensor mean_error = (variance / count).sqrt();
+  const at::Tensor covariance_error =
+      ((at::outer(variance, variance) + covariance.square()) / count).sqrt();
+  EXPECT_TRUE(((actual.mean - mean).abs() <= 5 * mean_error + 1e-12).all().item<bool>())
+      << what;
+  EXPECT_TRUE(((actual.covariance - covariance).abs() <= 5 * covariance_error + 1e-12)
+                  .all()
+                  .item<bool>())
+      << what;
+}
+
+TEST(Sample, HasTheMomentsOfTheLaw) {
+  const std::int64_t columns = 20000;
+  for (const Problem& problem :
+       oracle::problems_of_every_structure({4, 1, 2}, 1, 1, /*seed=*/31)) {
+    Random random(32);
+    const at::Tensor draw =
+        problem.dependence->sample(problem.parameters[0], columns, random);
+    ASSERT_EQ(draw.sizes(), at::IntArrayRef({7, columns}));
+    expect_moments(moments(draw), at::zeros({7}, at::kDouble),
+                   problem.covariance(problem.parameters[0]), columns, problem.text());
+  }
+}
+
+TEST(Sample, DependsOnTheSeedOnly) {
+  for (const Problem& problem :
+       oracle::problems_of_every_structure({4, 1, 2}, 1, 1, /*seed=*/31)) {
+    const auto draw = [&](std::uint64_t seed) {
+      Random random(seed);
+      return problem.dependence->sample(problem.parameters[0], 3, random);
+    };
+    EXPECT_TRUE(at::equal(draw(1), draw(1))) << problem.text();
+    EXPECT_FALSE(at::equal(draw(1), draw(2))) << problem.text();
+  }
+}
+
+/// The textbook formula with explicit inverses.
+ConditionalLaw dense_condition(const at::Tensor& covariance, const at::Tensor& observed,
+                               const at::Tensor& unknown, const at::Tensor& latents) {
+  const auto part = [&](const at::Tensor& rows, const at::Tensor& columns) {
+    return covariance.index_select(0, rows).index_select(1, columns);
+  };
+  const at::Tensor regression =
+      at::mm(part(unknown, observed), at::linalg_inv(part(observed, observed)));
+  return {unknown, at::mm(regression, latents),
+          part(unknown, unknown) - at::mm(regression, part(observed, unknown))};
+}
+
+TEST(Condition, MatchesTheDenseFormula) {
+  const at::Tensor observed = whole_numbers({6, 0, 3});
+  const at::Tensor unknown = whole_numbers({1, 2, 4, 5});
+  for (const Problem& problem :
+       oracle::problems_of_every_structure({4, 1, 2}, 1, 3, /*seed=*/41)) {
+    const at::Tensor latents = problem.latents[0].index_select(0, observed);
+    const ConditionalLaw law =
+        problem.dependence->condition(problem.parameters[0], observed, latents);
+    const ConditionalLaw expected = dense_condition(
+        problem.covariance(problem.parameters[0]), observed, unknown, latents);
+    EXPECT_TRUE(at::equal(law.rows, unknown));
+    expect_near(law.mean, expected.mean, 1e-10, problem.text());
+    expect_near(law.covariance, expected.covariance, 1e-10, problem.text());
+  }
+}
+
+TEST(Condition, OnNothingIsTheUnconditionalLaw) {
+  for (const Problem& problem :
+       oracle::problems_of_every_structure({3, 1}, 1, 2, /*seed=*/42)) {
+    const ConditionalLaw law =
+        problem.dependence->condition(problem.parameters[0], at::empty({0}, at::kLong),
+                                      at::empty({0, 2}, at::kDouble));
+    EXPECT_TRUE(at::equal(law.rows, at::arange(4, at::kLong)));
+    expect_near(law.mean, at::zeros({4, 2}, at::kDouble), 0, problem.text());
+    expect_near(law.covariance, problem.covariance(problem.parameters[0]), 1e-12,
+                problem.text());
+  }
+}
+
+TEST(Condition, RefusesRowsThatAreMissingOrRepeated) {
+  const Independent independent(4);
+  const at::Tensor none = at::empty({0}, at::kDouble);
+  const at::Tensor latents = at::zeros({2, 1}, at::kDouble);
+  EXPECT_THROW(independent.condition(none, whole_numbers({0, 4}), latents), InputError);
+  EXPECT_THROW(independent.condition(none, whole_numbers({-1, 2}), latents),
+               InputError);
+  EXPECT_THROW(independent.condition(none, whole_numbers({2, 2}), latents), InputError);
+  EXPECT_THROW(independent.condition(none, whole_numbers({2}), latents), InputError);
+}
+
+TEST(Condition, OnRowsThatDetermineEachOtherIsANumericalError) {
+  const Blocks blocks(whole_numbers({0, 0, 0}));
+  EXPECT_THROW(blocks.condition(at::ones({1}, at::kDouble), whole_numbers({0, 1}),
+                                at::zeros({2, 1}, at::kDouble)),
+               NumericalError);
+}
+
+TEST(SampleGiven, KeepsTheObservedRowsAndHasTheMomentsOfTheConditionalLaw) {
+  const std::int64_t columns = 20000;
+  const at::Tensor observed = whole_numbers({6, 0, 3});
+  for (const Problem& problem :
+       oracle::problems_of_every_structure({4, 1, 2}, 1, 1, /*seed=*/51)) {
+    const at::Tensor latents = problem.latents[0].index_select(0, observed);
+    const at::Tensor repeated = latents.expand({3, columns});
+    Random random(52);
+    const at::Tensor draw = problem.dependence->sample_given(
+        problem.parameters[0], observed, repeated, random);
+    EXPECT_TRUE(at::equal(draw.index_select(0, observed), repeated)) << problem.text();
+    const ConditionalLaw law =
+        problem.dependence->condition(problem.parameters[0], observed, latents);
+    expect_moments(moments(draw.index_select(0, law.rows)), law.mean.squeeze(1),
+                   law.covariance, columns, problem.text());
+  }
+}
+
+TEST(Blocks, NumberBlocksByLabelAndParametersByBlock) {
+  const Blocks blocks(whole_numbers({40, -3, 40, 7, 12, -3, 40}));
+  EXPECT_EQ(blocks.rows(), 7);
+  EXPECT_EQ(blocks.block_count(), 4);
+  EXPECT_EQ(blocks.parameter_count(), 2);
+  EXPECT_TRUE(at::equal(blocks.labels(), whole_numbers({-3, 7, 12, 40})));
+  EXPECT_TRUE(at::equal(blocks.sizes(), whole_numbers({2, 1, 1, 3})));
+  EXPECT_TRUE(at::equal(blocks.block_of_row(), whole_numbers({3, 0, 3, 1, 2, 0, 3})));
+  EXPECT_TRUE(at::equal(blocks.parameter_of_block(), whole_numbers({0, -1, -1, 1})));
+}
+
+TEST(Blocks, SharedCorrelationIsOneParameterOrNone) {
+  const BlocksOptions shared{.correlation = BlockCorrelation::shared};
+  const Blocks two(whole_numbers({5, 5, 2, 9, 9}), shared);
+  EXPECT_EQ(two.parameter_count(), 1);
+  EXPECT_TRUE(at::equal(two.parameter_of_block(), whole_numbers({-1, 0, 0})));
+  EXPECT_EQ(Blocks(whole_numbers({5, 2, 9}), shared).parameter_count(), 0);
+}
+
+TEST(Blocks, RefuseLabelsThatAreNotAListOfWholeNumbers) {
+  EXPECT_THROW(Blocks(at::zeros({3}, at::kDouble)), InputError);
+  EXPECT_THROW(Blocks(at::zeros({3, 1}, at::kLong)), InputError);
+  EXPECT_THROW(Blocks(at::zeros({0}, at::kLong)), InputError);
+}
+
+TEST(Relationship, DecompositionGivesTheMatrixBack) {
+  Random random(61);
+  const at::Tensor factor = oracle::normal({30, 9}, random);
+  const at::Tensor matrix = at::mm(factor, factor.t());
+  const SpectralDecomposition parts = decompose_relationship(matrix);
+  const at::Tensor& vectors = parts.eigenvectors;
+  expect_near(at::mm(vectors * parts.eigenvalues, vectors.t()), matrix, 1e-13, "G");
+  expect_near(at::mm(vectors.t(), vectors), at::eye(30, at::kDouble), 1e-13, "Q'Q");
+  EXPECT_GE(parts.eigenvalues.min().item<double>(), 0);
+  const Relationship again(parts);
+  expect_near(again.covariance(at::full({1}, 0.25, at::kDouble)),
+              0.25 * at::eye(30, at::kDouble) + 0.75 * matrix, 1e-13, "C");
+}
+
+std::string refusal(const at::Tensor& matrix) {
+  try {
+    Relationship relationship(matrix);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Relationship, RefusesMatricesThatAreNotPositiveSemidefinite) {
+  at::Tensor matrix = at::eye(3, at::kDouble);
+  matrix[0][1] = matrix[1][0] = 2;
+  EXPECT_NE(refusal(matrix).find("not positive semidefinite: smallest eigenvalue -1"),
+            std::string::npos)
+      << refusal(matrix);
+  EXPECT_NE(refusal(-at::eye(3, at::kDouble)).find("not positive semidefinite"),
+            std::string::npos);
+}
+
+TEST(Relationship, RefusesMatricesThatAreNotSquareSymmetricAndFinite) {
+  EXPECT_NE(refusal(at::zeros({3, 2}, at::kDouble)).find("square"), std::string::npos);
+  at::Tensor matrix = at::eye(3, at::kDouble);
+  matrix[2][0] = 0.5;
+  EXPECT_NE(refusal(matrix).find("0 in row 1, column 3 and 0.5 in row 3, column 1"),
+            std::string::npos)
+      << refusal(matrix);
+  matrix[0][2] = std::nan("");
+  EXPECT_NE(refusal(matrix).find("nan in row 1, column 3"), std::string::npos)
+      << refusal(matrix);
+}
+
+TEST(Relationship, RefusesDecompositionsThatDoNotFitTogether) {
+  const at::Tensor vectors = at::eye(3, at::kDouble);
+  EXPECT_THROW(Relationship(SpectralDecomposition{vectors, at::ones({2}, at::kDouble)}),
+               InputError);
+  EXPECT_THROW(
+      Relationship(SpectralDecomposition{vectors, -at::ones({3}, at::kDouble)}),
+      InputError);
+}
+
+TEST(Independent, RefusesNoRows) { EXPECT_THROW(Independent(0), InputError); }
+
+}  // namespace
+}  // namespace kinflow

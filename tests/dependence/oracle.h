@@ -1,0 +1,211 @@
+// The dense float64 oracle that every dependence structure is compared with, and the
+// random small problems it is compared on.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kinflow/core/random.h"
+#include "kinflow/dependence/blocks.h"
+#include "kinflow/dependence/independent.h"
+#include "kinflow/dependence/relationship.h"
+
+namespace kinflow::oracle {
+
+/// C as an explicit function of the parameters: [k] to [n, n], differentiable.
+using DenseCovariance = std::function<at::Tensor(const at::Tensor&)>;
+
+/// A structure, the covariance that it should have, and one case of its arguments.
+struct Problem {
+  std::string name;
+  std::shared_ptr<Dependence> dependence;
+  DenseCovariance covariance;
+  std::int64_t parameter_count;
+  at::Tensor parameters = {};  // [R, k]
+  at::Tensor latents = {};     // [R, n, p]
+
+  std::int64_t replicas() const { return latents.size(0); }
+  std::int64_t rows() const { return latents.size(1); }
+  std::int64_t columns() const { return latents.size(2); }
+  std::string text() const {
+    return name + ", " + std::to_string(rows()) + " rows, " +
+           std::to_string(columns()) + " columns";
+  }
+  /// C and C^-1 of every replica: [R, n, n].
+  at::Tensor covariances() const {
+    std::vector<at::Tensor> result;
+    for (std::int64_t r = 0; r < replicas(); ++r) {
+      result.push_back(covariance(parameters[r]));
+    }
+    return at::stack(result);
+  }
+  at::Tensor precisions() const { return at::linalg_inv(covariances()); }
+};
+
+inline at::Tensor normal(at::IntArrayRef shape, Random& random) {
+  at::Tensor result = at::empty(shape, at::kDouble);
+  for (std::int64_t i = 0; i < result.numel(); ++i) {
+    result.data_ptr<double>()[i] = random.normal();
+  }
+  return result;
+}
+
+inline at::Tensor uniform(at::IntArrayRef shape, double low, double high,
+                          Random& random) {
+  at::Tensor result = at::empty(shape, at::kDouble);
+  for (std::int64_t i = 0; i < result.numel(); ++i) {
+    result.data_ptr<double>()[i] = random.uniform(low, high);
+  }
+  return result;
+}
+
+inline at::Tensor whole_numbers(const std::vector<std::int64_t>& values) {
+  return at::tensor(values, at::kLong);
+}
+
+/// p/2 log det C + 1/2 tr(U' C^-1 U) of one replica, a scalar.
+inline at::Tensor objective(const at::Tensor& covariance, const at::Tensor& latents) {
+  const at::Tensor precision = at::linalg_inv(covariance);
+  return 0.5 * (latents.size(1) * at::logdet(covariance) +
+                (latents * at::mm(precision, latents)).sum());
+}
+
+/// Gradient of the objective in the parameters by autograd: [R, k].
+inline at::Tensor parameter_gradient(const Problem& problem) {
+  const at::Tensor parameters = problem.parameters.clone();
+  if (parameters.numel() == 0) return parameters;
+  parameters.set_requires_grad(true);
+  at::Tensor total = at::zeros({}, at::kDouble);
+  for (std::int64_t r = 0; r < problem.replicas(); ++r) {
+    total = total + objective(problem.covariance(parameters[r]), problem.latents[r]);
+  }
+  total.backward();
+  return parameters.grad();
+}
+
+/// Every element differs by at most `tolerance` times the largest element expected.
+inline void expect_near(const at::Tensor& actual, const at::Tensor& expected,
+                        double tolerance, const std::string& what) {
+  ASSERT_EQ(actual.sizes(), expected.sizes()) << what;
+  ASSERT_EQ(actual.scalar_type(), at::kDouble) << what;
+  if (expected.numel() == 0) return;
+  const double scale = expected.abs().max().item<double>();
+  const double error = (actual - expected).abs().max().item<double>();
+  EXPECT_LE(error, tolerance * std::max(scale, 1e-3)) << what;
+}
+
+/// All batches of `size` rows out of n.
+inline std::vector<at::Tensor> all_batches(std::int64_t n, std::int64_t size) {
+  std::vector<at::Tensor> batches;
+  for (std::int64_t members = 0; members < (std::int64_t{1} << n); ++members) {
+    std::vector<std::int64_t> rows;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if ((members >> i) & 1) rows.push_back(i);
+    }
+    if (static_cast<std::int64_t>(rows.size()) == size) {
+      batches.push_back(whole_numbers(rows));
+    }
+  }
+  return batches;
+}
+
+/// Blocks with rows in random order and labels that are neither dense nor sorted.
+inline Problem blocks_problem(const std::vector<std::int64_t>& sizes,
+                              BlockCorrelation correlation, Random& random) {
+  std::vector<std::int64_t> sorted_labels;
+  for (std::size_t b = 0; b < sizes.size(); ++b) {
+    sorted_labels.insert(sorted_labels.end(), static_cast<std::size_t>(sizes[b]),
+                         static_cast<std::int64_t>(7 * b) - 10);
+  }
+  const auto n = static_cast<std::int64_t>(sorted_labels.size());
+  std::vector<std::int64_t> labels;
+  for (const std::int64_t i : random.permutation(n)) {
+    labels.push_back(sorted_labels[static_cast<std::size_t>(i)]);
+  }
+  // One n x n matrix for each parameter, with 1 where it is the covariance.
+  std::vector<at::Tensor> places;
+  const at::Tensor label = whole_numbers(labels);
+  for (std::size_t b = 0; b < sizes.size(); ++b) {
+    if (sizes[b] < 2) continue;
+    const at::Tensor member =
+        (label == static_cast<std::int64_t>(7 * b) - 10).to(at::kDouble);
+    const at::Tensor pairs = at::outer(member, member) - at::diag(member);
+    if (correlation == BlockCorrelation::per_block || places.empty()) {
+      places.push_back(pairs);
+    } else {
+      places[0] = places[0] + pairs;
+    }
+  }
+  const auto covariance = [places, n](const at::Tensor& parameters) {
+    at::Tensor result = at::eye(n, at::kDouble);
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      result = result + parameters[static_cast<std::int64_t>(k)] * places[k];
+    }
+    return result;
+  };
+  return {correlation == BlockCorrelation::shared ? "blocks, shared" : "blocks",
+          std::make_shared<Blocks>(label, BlocksOptions{.correlation = correlation}),
+          covariance, static_cast<std::int64_t>(places.size())};
+}
+
+/// A relationship matrix of the given rank whose diagonal is not 1.
+inline Problem relationship_problem(std::int64_t n, std::int64_t rank, Random& random) {
+  const at::Tensor factor = normal({n, rank}, random);
+  const at::Tensor relationship = 1.7 / rank * at::mm(factor, factor.t());
+  const auto covariance = [relationship, n](const at::Tensor& parameters) {
+    return parameters[0] * at::eye(n, at::kDouble) + (1 - parameters[0]) * relationship;
+  };
+  return {"relationship of rank " + std::to_string(rank),
+          std::make_shared<Relationship>(relationship), covariance, 1};
+}
+
+inline Problem independent_problem(std::int64_t n) {
+  return {"independent", std::make_shared<Independent>(n),
+          [n](const at::Tensor&) { return at::eye(n, at::kDouble); }, 0};
+}
+
+/// One problem of each structure: `block_sizes` give n.
+inline std::vector<Problem> problems_of_every_structure(
+    const std::vector<std::int64_t>& block_sizes, std::int64_t replicas,
+    std::int64_t columns, std::uint64_t seed) {
+  Random random(seed);
+  const std::int64_t n =
+      std::accumulate(block_sizes.begin(), block_sizes.end(), std::int64_t{0});
+  std::vector<Problem> problems = {
+      independent_problem(n),
+      blocks_problem(block_sizes, BlockCorrelation::per_block, random),
+      blocks_problem(block_sizes, BlockCorrelation::shared, random),
+      relationship_problem(n, n, random), relationship_problem(n, (n + 2) / 3, random)};
+  for (Problem& problem : problems) {
+    problem.parameters =
+        uniform({replicas, problem.parameter_count}, 0.05, 0.95, random);
+    problem.latents = normal({replicas, n, columns}, random);
+  }
+  return problems;
+}
+
+/// A spread of small problems for comparisons with the oracle: blocks of one row, rows
+/// in random order, 1 to 3 columns, 3 replicas.
+inline std::vector<Problem> random_problems() {
+  std::vector<Problem> problems;
+  const std::vector<std::vector<std::int64_t>> sizes = {
+      {1}, {2}, {1, 1, 1}, {5, 1, 2, 3, 1}, {20, 1, 1, 7, 2, 9}, {13, 4, 4, 4, 1}};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto columns = static_cast<std::int64_t>(1 + i % 3);
+    for (Problem& problem : problems_of_every_structure(sizes[i], 3, columns, i)) {
+      problems.push_back(std::move(problem));
+    }
+  }
+  return problems;
+}
+
+}  // namespace kinflow::oracle

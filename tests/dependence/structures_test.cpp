@@ -1,0 +1,242 @@
+// Every dependence structure against the dense oracle: values, gradients, parameters on
+// the unbounded scale, floating types.
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "kinflow/core/error.h"
+#include "oracle.h"
+
+namespace kinflow {
+namespace {
+
+using oracle::expect_near;
+using oracle::Problem;
+
+constexpr double kTolerance = 1e-10;
+
+TEST(Structures, LogDetMatchesDenseCovariance) {
+  for (const Problem& problem : oracle::random_problems()) {
+    expect_near(problem.dependence->log_det(problem.parameters),
+                at::logdet(problem.covariances()), kTolerance, problem.text());
+  }
+}
+
+TEST(Structures, CovarianceMatchesItsDefinition) {
+  for (const Problem& problem : oracle::random_problems()) {
+    for (std::int64_t r = 0; r < problem.replicas(); ++r) {
+      expect_near(problem.dependence->covariance(problem.parameters[r]),
+                  problem.covariance(problem.parameters[r]), kTolerance,
+                  problem.text());
+    }
+  }
+}
+
+TEST(Structures, PrecisionTimesMatchesDenseInverse) {
+  for (const Problem& problem : oracle::random_problems()) {
+    expect_near(
+        problem.dependence->precision_times(problem.parameters, problem.latents),
+        at::matmul(problem.precisions(), problem.latents), kTolerance, problem.text());
+  }
+}
+
+TEST(Structures, QuadraticMatchesDenseInverse) {
+  for (const Problem& problem : oracle::random_problems()) {
+    const at::Tensor expected =
+        (problem.latents * at::matmul(problem.precisions(), problem.latents))
+            .sum({1, 2});
+    expect_near(problem.dependence->quadratic(problem.parameters, problem.latents),
+                expected, kTolerance, problem.text());
+  }
+}
+
+TEST(Structures, LogDensityMatchesTheNormalDensityOfEachColumn) {
+  for (const Problem& problem : oracle::random_problems()) {
+    std::vector<at::Tensor> expected;
+    for (std::int64_t r = 0; r < problem.replicas(); ++r) {
+      const double numbers = static_cast<double>(problem.rows() * problem.columns());
+      expected.push_back(-0.5 * numbers * std::log(2 * std::numbers::pi) -
+                         oracle::objective(problem.covariance(problem.parameters[r]),
+                                           problem.latents[r]));
+    }
+    expect_near(problem.dependence->log_density(problem.parameters, problem.latents),
+                at::stack(expected), kTolerance, problem.text());
+  }
+}
+
+TEST(Structures, ParameterGradientMatchesAutogradThroughTheDenseObjective) {
+  for (const Problem& problem : oracle::random_problems()) {
+    expect_near(
+        problem.dependence->parameter_gradient(problem.parameters, problem.latents),
+        oracle::parameter_gradient(problem), kTolerance, problem.text());
+  }
+}
+
+TEST(Structures, UnconstrainedParametersComeBack) {
+  for (const Problem& problem : oracle::random_problems()) {
+    const Dependence& dependence = *problem.dependence;
+    const at::Tensor unconstrained = dependence.to_unconstrained(problem.parameters);
+    expect_near(dependence.from_unconstrained(unconstrained), problem.parameters, 1e-14,
+                problem.text());
+  }
+}
+
+TEST(Structures, UnconstrainedParametersStayInsideTheirRange) {
+  const Blocks blocks(oracle::whole_numbers({0, 0}));
+  for (const double far : {-1e4, -50.0, 50.0, 1e4}) {
+    const double parameter =
+        blocks.from_unconstrained(at::full({1, 1}, far, at::kDouble)).item<double>();
+    EXPECT_GE(parameter, 1e-9);
+    EXPECT_LE(parameter, 1 - 1e-9);
+  }
+  for (const double edge : {0.0, 1.0}) {
+    const at::Tensor parameter = at::full({1, 1}, edge, at::kDouble);
+    EXPECT_TRUE(blocks.to_unconstrained(parameter).isfinite().item<bool>());
+  }
+}
+
+TEST(Structures, UnconstrainedGradientMatchesFiniteDifferences) {
+  for (const Problem& problem : oracle::random_problems()) {
+    const Dependence& dependence = *problem.dependence;
+    const at::Tensor start = dependence.to_unconstrained(problem.parameters);
+    const auto objective_at = [&](const at::Tensor& unconstrained) {
+      return dependence.objective(dependence.from_unconstrained(unconstrained),
+                                  problem.latents);
+    };
+    at::Tensor expected = at::zeros_like(problem.parameters);
+    for (std::int64_t k = 0; k < problem.parameter_count; ++k) {
+      at::Tensor step = at::zeros_like(start);
+      step.select(1, k).fill_(1e-3);
+      // Central differences of order 4.
+      const at::Tensor difference =
+          8 * (objective_at(start + step) - objective_at(start - step)) -
+          (objective_at(start + 2 * step) - objective_at(start - 2 * step));
+      expected.select(1, k).copy_(difference / 12e-3);
+    }
+    const at::Tensor actual = dependence.unconstrained_gradient(
+        problem.parameters,
+        dependence.parameter_gradient(problem.parameters, problem.latents));
+    expect_near(actual, expected, 1e-8, problem.text());
+  }
+}
+
+TEST(Structures, Float32LatentsAreComputedInFloat64) {
+  for (const Problem& problem : oracle::random_problems()) {
+    const Dependence& dependence = *problem.dependence;
+    const at::Tensor single = problem.latents.to(at::kFloat);
+    const at::Tensor rounded = single.to(at::kDouble);
+    const at::Tensor& parameters = problem.parameters;
+    const at::Tensor rows = at::arange(problem.rows(), at::kLong).flip(0);
+    const auto expect_same = [&](const at::Tensor& actual, const at::Tensor& expected) {
+      expect_near(actual, expected, 1e-14, problem.text());
+    };
+    expect_same(dependence.log_density(parameters, single),
+                dependence.log_density(parameters, rounded));
+    expect_same(dependence.precision_times(parameters, single),
+                dependence.precision_times(parameters, rounded));
+    expect_same(dependence.parameter_gradient(parameters, single),
+                dependence.parameter_gradient(parameters, rounded));
+    expect_same(dependence.pairs_rows(parameters, rows, single),
+                dependence.pairs_rows(parameters, rows, rounded));
+    const auto memory = dependence.make_memory();
+    memory->reset(single);
+    EXPECT_EQ(memory->latents().scalar_type(), at::kFloat);
+    expect_same(memory->precision_rows(parameters, rows),
+                dependence.precision_times(parameters, rounded).index_select(1, rows));
+  }
+}
+
+TEST(Structures, ExtremeParametersGiveFiniteResults) {
+  for (const Problem& problem : oracle::random_problems()) {
+    const Dependence& dependence = *problem.dependence;
+    const at::Tensor rows = at::arange(problem.rows(), at::kLong);
+    for (const double extreme : {1e-9, 1e-6, 1 - 1e-9}) {
+      const at::Tensor parameters = at::full_like(problem.parameters, extreme);
+      const auto memory = dependence.make_memory();
+      memory->reset(problem.latents);
+      for (const at::Tensor& result :
+           {dependence.log_density(parameters, problem.latents),
+            dependence.precision_times(parameters, problem.latents),
+            dependence.parameter_gradient(parameters, problem.latents),
+            dependence.pairs_rows(parameters, rows, problem.latents),
+            dependence.pairs_parameter_gradient(parameters, rows, problem.latents),
+            memory->precision_rows(parameters, rows),
+            memory->parameter_gradient(parameters),
+            dependence.to_unconstrained(parameters)}) {
+        EXPECT_TRUE(result.isfinite().all().item<bool>())
+            << problem.text() << ", parameter " << extreme;
+      }
+    }
+  }
+}
+
+TEST(Structures, WrongShapesAreRefused) {
+  for (const Problem& problem :
+       oracle::problems_of_every_structure({3, 1, 2}, 2, 2, /*seed=*/3)) {
+    const Dependence& dependence = *problem.dependence;
+    const at::Tensor more_parameters =
+        at::full({2, problem.parameter_count + 1}, 0.5, at::kDouble);
+    EXPECT_THROW(dependence.log_det(more_parameters), InputError);
+    EXPECT_THROW(dependence.covariance(problem.parameters), InputError);
+    EXPECT_THROW(
+        dependence.quadratic(problem.parameters.narrow(0, 0, 1), problem.latents),
+        InputError);
+    const at::Tensor fewer_rows = problem.latents.narrow(1, 0, 5);
+    EXPECT_THROW(dependence.log_density(problem.parameters, fewer_rows), InputError);
+    EXPECT_THROW(dependence.parameter_gradient(problem.parameters, fewer_rows),
+                 InputError);
+    const auto memory = dependence.make_memory();
+    EXPECT_THROW(memory->reset(fewer_rows), InputError);
+    memory->reset(problem.latents);
+    EXPECT_THROW(memory->update(oracle::whole_numbers({0, 1}), fewer_rows), InputError);
+  }
+}
+
+TEST(Structures, ResultsOnAGpuMatchTheCpu) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "no CUDA device";
+  Random random(5);
+  const std::int64_t n = 31;
+  const at::Tensor labels = at::arange(n, at::kLong).remainder(7);
+  const at::Tensor factor = oracle::normal({n, n}, random);
+  const at::Tensor relationship = at::mm(factor, factor.t()) / n;
+  const at::Tensor latents = oracle::normal({3, n, 2}, random);
+  const at::Tensor batch = oracle::whole_numbers({4, 30, 11, 18, 2});
+  const at::Tensor fresh = oracle::normal({3, 5, 2}, random);
+  const auto results = [&](at::Device device) {
+    std::vector<at::Tensor> all;
+    const Blocks blocks(labels.to(device));
+    const Relationship related(relationship.to(device));
+    const Independent independent(n);
+    for (const Dependence* dependence :
+         std::initializer_list<const Dependence*>{&blocks, &related, &independent}) {
+      const at::Tensor parameters =
+          at::full({3, dependence->parameter_count()}, 0.4, at::kDouble).to(device);
+      const at::Tensor u = latents.to(device), rows = batch.to(device);
+      const at::Tensor batch_u = fresh.to(device);
+      const auto memory = dependence->make_memory();
+      memory->reset(u);
+      memory->update(rows, batch_u);
+      Random draws(8);
+      all.insert(all.end(),
+                 {dependence->log_density(parameters, u),
+                  dependence->precision_times(parameters, u),
+                  dependence->parameter_gradient(parameters, u),
+                  dependence->pairs_rows(parameters, rows, batch_u),
+                  dependence->pairs_parameter_gradient(parameters, rows, batch_u),
+                  memory->precision_rows(parameters, rows),
+                  memory->parameter_gradient(parameters),
+                  dependence->condition(parameters[0], rows, batch_u[0]).mean,
+                  dependence->sample(parameters[0], 2, draws),
+                  dependence->sample_given(parameters[0], rows, batch_u[0], draws)});
+    }
+    return all;
+  };
+  const auto on_cpu = results(at::kCPU);
+  const auto on_gpu = results(at::Device(at::kCUDA, 0));
+  for (std::size_t i = 0; i < on_cpu.size(); ++i) {
+    expect_near(on_gpu[i].cpu(), on_cpu[i], 1e-9, "result " + std::to_string(i));
+  }
+}
+
+}  // namespace
+}  // namespace kinflow
