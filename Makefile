@@ -34,12 +34,14 @@ test-sanitize: setup
 ## Check the readers with random input for FUZZ_SECONDS each (needs clang).
 FUZZ_SECONDS ?= 180
 fuzz:
-	@cmake/setup.sh clang libclang-rt-14-dev
+	@cmake/setup.sh clang libclang-rt-dev
 	cmake -S . -B build/fuzz -G Ninja -DKINFLOW_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo
 	cmake --build build/fuzz -j $(JOBS)
-	build/fuzz/tests/fuzz/fuzz_table -max_total_time=$(FUZZ_SECONDS)
-	build/fuzz/tests/fuzz/fuzz_safetensors -max_total_time=$(FUZZ_SECONDS)
+	for reader in table safetensors; do mkdir -p build/fuzz/corpus_$$reader && \
+	  build/fuzz/tests/fuzz/fuzz_$$reader build/fuzz/corpus_$$reader \
+	    tests/fuzz/seeds/$$reader -max_total_time=$(FUZZ_SECONDS) -max_len=600 \
+	    -timeout=10 || exit 1; done
 
 format:
 	git ls-files '*.h' '*.cpp' | xargs clang-format -i

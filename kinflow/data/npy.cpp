@@ -7,7 +7,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <optional>
+#include <type_traits>
+#include <utility>
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"

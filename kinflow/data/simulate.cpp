@@ -11,6 +11,7 @@
 #include <numbers>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"

@@ -63,13 +63,21 @@ Bin find_bin(const at::Tensor& position, const at::Tensor& parameters, Axis axis
           .slope_right = slope.select(-1, 1)};
 }
 
-// log of the slope at the share `t` of a bin; `between` is t (1 - t).
-at::Tensor log_slope(const Bin& bin, const at::Tensor& secant, const at::Tensor& t,
-                     const at::Tensor& between, const at::Tensor& denominator) {
+// The map inside a bin at the share t of its width.
+struct InsideBin {
+  at::Tensor share;      // of the bin's height
+  at::Tensor log_slope;  // of the map in units of the domain
+};
+
+InsideBin evaluate(const Bin& bin, const at::Tensor& secant, const at::Tensor& t) {
   const auto rest = 1 - t;
+  const auto between = t * rest;
+  const auto denominator =
+      secant + (bin.slope_left + bin.slope_right - 2 * secant) * between;
   const auto numerator = bin.slope_right * t * t + 2 * secant * between +
                          bin.slope_left * rest * rest;
-  return 2 * at::log(secant / denominator) + at::log(numerator);
+  return {.share = (secant * t * t + bin.slope_left * between) / denominator,
+          .log_slope = 2 * at::log(secant / denominator) + at::log(numerator)};
 }
 
 ElementwiseResult pick(const at::Tensor& inside, const at::Tensor& position,
@@ -87,13 +95,9 @@ ElementwiseResult spline_forward(const at::Tensor& inputs, const at::Tensor& par
   const auto bin = find_bin(position, parameters, kInput);
   const auto secant = bin.height / bin.width;
   const auto t = ((position - bin.left) / bin.width).clamp(0, 1);
-  const auto between = t * (1 - t);
-  const auto denominator = secant + (bin.slope_left + bin.slope_right - 2 * secant) * between;
-  const auto values = bin.bottom + bin.height *
-                                       (secant * t * t + bin.slope_left * between) /
-                                       denominator;
-  return pick(inside, inputs, values, log_slope(bin, secant, t, between, denominator),
-              bound);
+  const auto inside_bin = evaluate(bin, secant, t);
+  return pick(inside, inputs, bin.bottom + bin.height * inside_bin.share,
+              inside_bin.log_slope, bound);
 }
 
 ElementwiseResult spline_inverse(const at::Tensor& outputs, const at::Tensor& parameters,
@@ -109,11 +113,13 @@ ElementwiseResult spline_inverse(const at::Tensor& outputs, const at::Tensor& pa
   const auto b = bin.height * bin.slope_left - rise * curvature;
   const auto c = -secant * rise;
   const auto discriminant = (b * b - 4 * a * c).clamp_min(0);
-  const auto t = (2 * c / (-b - discriminant.sqrt())).clamp(0, 1);
-  const auto between = t * (1 - t);
-  const auto denominator = secant + curvature * between;
+  const auto root = (2 * c / (-b - discriminant.sqrt())).clamp(0, 1);
+  // Where the map is flat the root has lost digits; one step of Newton brings them back.
+  const auto near = evaluate(bin, secant, root);
+  const auto t =
+      (root - (near.share - rise / bin.height) * secant / near.log_slope.exp()).clamp(0, 1);
   return pick(inside, outputs, bin.left + t * bin.width,
-              -log_slope(bin, secant, t, between, denominator), bound);
+              -evaluate(bin, secant, t).log_slope, bound);
 }
 
 }  // namespace kinflow

@@ -299,8 +299,7 @@ TEST(WriteTable, NumbersAndTextReadBackUnchanged) {
   }
   values.push_back(-0.0);
   values.push_back(0.1);
-  const std::string hostile[] = {"plain",     "a,b",     "tab\tin",
-                                 "say \"x\"", " blank ", "é"};
+  const std::string hostile[] = {"plain", "a,b", "a;b", "say \"x\"", " blank ", "é"};
   Labels cells;
   for (std::size_t i = 0; i < 1000; ++i) cells.push_back(hostile[i % 6]);
   for (const std::string name : {"t.csv", "t.tsv"}) {
@@ -309,11 +308,7 @@ TEST(WriteTable, NumbersAndTextReadBackUnchanged) {
     const Table table = read_table(path);
     EXPECT_EQ(table.names(), (Labels{"x,1", "x2", "g"}));
     EXPECT_EQ(numeric_matrix(table, {"x,1", "x2"}).values, values);
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (cells[i].find('\t') != std::string::npos) cells[i] = "plain";
-    }
-    write_table(path, {"x,1", "x2"}, values, {{.name = "g", .cells = cells}});
-    EXPECT_EQ(labels(read_table(path), "g"), cells);
+    EXPECT_EQ(labels(table, "g"), cells);
   }
   write_table(folder.path("t.npy"), {"x1", "x2"}, values);
   EXPECT_EQ(read_npy(folder.path("t.npy")).values, values);

@@ -1,0 +1,198 @@
+// Flows against an autograd Jacobian, round trips, and behaviour at the edges.
+#include "kinflow/flow/flow.h"
+
+#include <gtest/gtest.h>
+
+#include "kinflow/core/random.h"
+#include "kinflow/flow/density.h"
+
+namespace kinflow {
+namespace {
+
+at::Tensor normal(at::IntArrayRef shape, std::uint64_t seed, double scale = 1) {
+  auto values = at::empty(shape, at::kDouble);
+  Random random(seed);
+  auto* out = values.data_ptr<double>();
+  for (std::int64_t i = 0; i < values.numel(); ++i) out[i] = scale * random.normal();
+  return values;
+}
+
+// A flow far from the identity: weights as after a long training.
+Flow random_flow(const FlowOptions& options, std::vector<std::uint64_t> seeds,
+                 at::ScalarType type, double disturbance = 0.5) {
+  Flow flow(options, seeds, type);
+  const at::NoGradGuard no_grad;
+  flow.values() += normal(flow.values().sizes(), 99, disturbance).to(type);
+  return flow;
+}
+
+std::vector<FlowOptions> architectures() {
+  const std::vector<std::int64_t> hidden = {8, 8};
+  return {
+      {.dimension = 1, .layers = 2, .hidden = hidden, .bins = 5},
+      {.dimension = 1, .context = 2, .layers = 2, .hidden = hidden, .bins = 5},
+      {.dimension = 2, .hidden = hidden, .bins = 6, .bound = 3},
+      {.dimension = 5, .layers = 4, .hidden = hidden, .bins = 4},
+      {.dimension = 5,
+       .context = 1,
+       .layers = 4,
+       .hidden = hidden,
+       .permutation = Permutation::random,
+       .permutation_seed = 3},
+      {.dimension = 3, .layers = 3, .hidden = {}, .bins = 4},
+      {.kind = FlowKind::affine, .dimension = 1, .layers = 2, .hidden = hidden},
+      {.kind = FlowKind::affine, .dimension = 4, .context = 2, .layers = 3, .hidden = hidden},
+  };
+}
+
+at::Tensor context_for(const FlowOptions& options, std::int64_t replicas,
+                       std::int64_t rows) {
+  if (options.context == 0) return {};
+  return normal({replicas, rows, options.context}, 17);
+}
+
+TEST(Flow, LogDeterminantMatchesTheAutogradJacobian) {
+  for (const auto& options : architectures()) {
+    const auto flow = random_flow(options, {1, 2}, at::kDouble, 0.2);
+    const std::int64_t rows = 6, p = options.dimension;
+    // Some rows lie in the tails.
+    const auto data = (normal({2, rows, p}, 5, 2.5)).requires_grad_();
+    const auto context = context_for(options, 2, rows);
+    const auto result = flow.to_latent(data, context);
+    std::vector<at::Tensor> jacobian_rows;
+    for (std::int64_t column = 0; column < p; ++column) {
+      jacobian_rows.push_back(torch::autograd::grad(
+          {result.latents.select(-1, column).sum()}, {data}, {}, true)[0]);
+    }
+    const auto jacobian = at::stack(jacobian_rows, -2);  // [R, b, p, p]
+    const auto expected = std::get<1>(at::linalg_slogdet(jacobian));
+    EXPECT_LT((result.log_abs_det - expected).abs().max().item<double>(), 1e-10);
+  }
+}
+
+TEST(Flow, WeightGradientsMatchFiniteDifferences) {
+  for (const auto& options : architectures()) {
+    auto flow = random_flow(options, {1}, at::kDouble, 0.2);
+    const auto data = normal({1, 5, options.dimension}, 6, 1.5);
+    const auto context = context_for(options, 1, 5);
+    const auto loss = [&] {
+      const auto result = flow.to_latent(data, context);
+      return (result.latents.square().sum() - result.log_abs_det.sum());
+    };
+    flow.gradients().zero_();
+    torch::autograd::backward({loss()}, {});
+    Random random(4);
+    const at::NoGradGuard no_grad;
+    for (int trial = 0; trial < 12; ++trial) {
+      auto weight = flow.values().view({-1})[random.below(flow.values().numel())];
+      const auto offset = weight.storage_offset();
+      const double before = weight.item<double>(), step = 1e-5;
+      weight.fill_(before + step);
+      const double up = loss().item<double>();
+      weight.fill_(before - step);
+      const double down = loss().item<double>();
+      weight.fill_(before);
+      const double analytic = flow.gradients().view({-1})[offset].item<double>();
+      EXPECT_NEAR(analytic, (up - down) / (2 * step), 1e-6 * (1 + std::abs(analytic)));
+    }
+  }
+}
+
+TEST(Flow, RoundTripInDoublePrecision) {
+  for (const auto& options : architectures()) {
+    const auto flow = random_flow(options, {1, 2, 3}, at::kDouble, 0.1);
+    const auto data = normal({3, 2000, options.dimension}, 8, 3);
+    const auto context = context_for(options, 3, 2000);
+    const at::NoGradGuard no_grad;
+    const auto back = flow.from_latent(flow.to_latent(data, context).latents, context);
+    EXPECT_LT((back - data).abs().max().item<double>(), 1e-10);
+  }
+}
+
+TEST(Flow, RoundTripOfAMillionRowsInSinglePrecision) {
+  for (const auto kind : {FlowKind::spline, FlowKind::affine}) {
+    const FlowOptions options{.kind = kind, .dimension = 2};
+    const auto flow = random_flow(options, {1}, at::kFloat, 0.05);
+    // Half of the rows reach far into the tails.
+    auto data = normal({1, 1'000'000, 2}, 9).to(at::kFloat);
+    data.narrow(1, 0, 500'000).mul_(5);
+    const auto latents =
+        all_latents(flow, data[0], at::Tensor()).latents;
+    const auto back = all_data(flow, latents, at::Tensor());
+    EXPECT_LT((back - data).abs().max().item<double>(), 1e-5);
+  }
+}
+
+TEST(Flow, ReplicasAreIndependentOfEachOther) {
+  const FlowOptions options{.dimension = 3, .hidden = {8}, .bins = 4};
+  const auto both = random_flow(options, {7, 8}, at::kDouble, 0);
+  const auto second = random_flow(options, {8}, at::kDouble, 0);
+  const auto data = normal({1, 20, 3}, 10);
+  const auto together = both.to_latent(data.expand({2, 20, 3})).latents[1];
+  EXPECT_TRUE(at::equal(together, second.to_latent(data).latents[0]));
+  EXPECT_FALSE(at::equal(both.values()[0], both.values()[1]));
+}
+
+TEST(Flow, DefaultInitialisationIsCloseToTheIdentity) {
+  const Flow flow({.dimension = 2}, {1});
+  const auto data = normal({1, 500, 2}, 11).to(at::kFloat);
+  const auto latents = flow.to_latent(data).latents.detach();
+  EXPECT_LT((latents - data).abs().mean().item<double>(), 0.2);
+}
+
+TEST(Flow, ValuesFarOutsideStayFinite) {
+  for (const auto kind : {FlowKind::spline, FlowKind::affine}) {
+    auto flow = random_flow({.kind = kind, .dimension = 2}, {1}, at::kFloat);
+    const auto data = at::tensor({1e6, -1e6, 0.0, 1e6, -1e18, 0.1, 5.0, -5.0})
+                          .to(at::kFloat)
+                          .view({1, 4, 2});
+    const auto result = flow.to_latent(data);
+    EXPECT_TRUE(at::isfinite(result.latents).all().item<bool>());
+    EXPECT_TRUE(at::isfinite(result.log_abs_det).all().item<bool>());
+    flow.gradients().zero_();
+    torch::autograd::backward({result.log_abs_det.sum()}, {});
+    EXPECT_TRUE(at::isfinite(flow.gradients()).all().item<bool>());
+  }
+}
+
+TEST(Flow, ExtremeWeightsGiveFiniteSplines) {
+  auto flow = random_flow({.dimension = 2, .hidden = {16}}, {1}, at::kFloat, 100);
+  const auto data = normal({1, 1000, 2}, 12, 2).to(at::kFloat);
+  const auto result = flow.to_latent(data);
+  EXPECT_TRUE(at::isfinite(result.latents).all().item<bool>());
+  EXPECT_TRUE(at::isfinite(result.log_abs_det).all().item<bool>());
+  flow.gradients().zero_();
+  torch::autograd::backward({result.log_abs_det.sum() + result.latents.sum()}, {});
+  EXPECT_TRUE(at::isfinite(flow.gradients()).all().item<bool>());
+}
+
+TEST(Flow, ActivationNormStandardisesTheFirstData) {
+  Flow flow({.kind = FlowKind::affine, .dimension = 3, .layers = 2}, {1, 2}, at::kDouble);
+  const auto data = (normal({1, 4000, 3}, 13, 4) + 10).expand({2, 4000, 3});
+  flow.initialize_from(data);
+  const auto latents = flow.to_latent(data).latents;
+  EXPECT_LT(latents.mean(1).abs().max().item<double>(), 1e-6);
+  EXPECT_LT((latents.std(1) - 1).abs().max().item<double>(), 1e-3);
+}
+
+TEST(Flow, ParameterCountIsKnownBeforehand) {
+  for (const auto& options : architectures()) {
+    const Flow flow(options, {1});
+    EXPECT_EQ(parameter_count(options), static_cast<double>(flow.values().size(1)));
+  }
+}
+
+TEST(Flow, RandomPermutationsMapEveryColumnInTwoLayers) {
+  const FlowOptions options{.dimension = 7,
+                            .layers = 2,
+                            .hidden = {4},
+                            .permutation = Permutation::random,
+                            .permutation_seed = 5};
+  const auto flow = random_flow(options, {1}, at::kDouble);
+  const auto data = normal({1, 50, 7}, 14);
+  const auto moved = (flow.to_latent(data).latents - data).abs().amax(1);
+  EXPECT_GT(moved.min().item<double>(), 1e-6);
+}
+
+}  // namespace
+}  // namespace kinflow
