@@ -2,6 +2,7 @@
 #include "kinflow/flow/flow.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "kinflow/core/random.h"
 #include "kinflow/flow/activation_norm.h"
@@ -82,16 +83,21 @@ Flow::Flow(const FlowOptions& options, const std::vector<std::uint64_t>& seeds,
     });
   }
   values_ = at::cat(initial, 1).to(device, type).contiguous();
-  gradients_ = at::zeros_like(values_);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     auto shape = slots_[i].shape;
     shape.insert(shape.begin(), replicas);
-    const auto view = [&](const at::Tensor& buffer) {
-      return buffer.narrow(1, slots_[i].offset, slots_[i].count).view(shape).detach();
-    };
-    *owners[i] = view(values_).requires_grad_();
-    owners[i]->mutable_grad() = view(gradients_);
+    leaves_.push_back(values_.narrow(1, slots_[i].offset, slots_[i].count)
+                          .view(shape)
+                          .detach()
+                          .requires_grad_());
+    *owners[i] = leaves_.back();
   }
+}
+
+at::Tensor Flow::gradient_of(const at::Tensor& scalar) const {
+  auto gradients = torch::autograd::grad({scalar}, leaves_);
+  for (auto& gradient : gradients) gradient = gradient.reshape({replicas(), -1});
+  return at::cat(gradients, 1);
 }
 
 LatentResult Flow::to_latent(const at::Tensor& data, const at::Tensor& context) const {

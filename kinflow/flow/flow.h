@@ -38,9 +38,8 @@ double parameter_count(const FlowOptions& options);
 /// Maps data [R, b, p] to latents and back. Each replica has its own parameters; all
 /// share the architecture.
 ///
-/// Parameters live in one buffer `values()` [R, P]; the layers hold views of it that
-/// collect gradients into `gradients()` [R, P]. So an optimiser is a few operations on
-/// two matrices, whatever the architecture.
+/// Parameters live in one buffer `values()` [R, P] of which the layers hold views. So an
+/// optimiser is a few operations on one matrix, whatever the architecture.
 class Flow {
  public:
   /// @param seeds  of the initial weights, one per replica; R is their number
@@ -58,7 +57,9 @@ class Flow {
 
   at::Tensor& values() { return values_; }
   const at::Tensor& values() const { return values_; }
-  at::Tensor& gradients() { return gradients_; }
+  /// Gradient of a scalar in values(), [R, P]; the scalar comes from to_latent() of this
+  /// flow, with gradients recorded.
+  at::Tensor gradient_of(const at::Tensor& scalar) const;
 
   /// Name, shape without the replica axis, and place in the buffer, in a fixed order.
   struct Slot {
@@ -73,7 +74,8 @@ class Flow {
   FlowOptions options_;
   std::vector<std::unique_ptr<Layer>> layers_;
   std::vector<Slot> slots_;
-  at::Tensor values_, gradients_;
+  at::Tensor values_;
+  std::vector<at::Tensor> leaves_;  // the layers' views, in the order of slots_
 };
 
 }  // namespace kinflow

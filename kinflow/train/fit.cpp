@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -71,6 +72,17 @@ at::Tensor start_parameters(const TrainOptions& options, const Dependence& law,
       .expand({static_cast<std::int64_t>(starts.size()), law.parameter_count()})
       .contiguous()
       .to(device);
+}
+
+// A step of a small flow is over before a second thread has woken up: on a busy machine
+// two threads were twenty times slower than one.
+std::int64_t training_threads(const FitRequest& request) {
+  constexpr double kWorthAThread = 5e7;
+  std::int64_t widest = 1;
+  for (const auto width : request.flow.hidden) widest = std::max(widest, width);
+  const double multiplications = static_cast<double>(request.train.batch_size) *
+                                 static_cast<double>(widest * widest);
+  return multiplications < kWorthAThread ? 1 : request.threads;
 }
 
 std::string status_line(const Trainer& trainer, const Dependence& law) {
@@ -177,6 +189,7 @@ FitResult fit(const FitRequest& request, const FitPlace& place, Logger& logger) 
   const auto rows = read_fit_rows(request.data, request.train.seed);
   const auto dependence = make_dependence(request, rows, device);
 
+  set_threads(training_threads(request));
   const auto standardization = Standardization::from(rows.train.data);
   const auto context_standardization =
       rows.train.context.defined() ? Standardization::from(rows.train.context)

@@ -3,7 +3,6 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
-#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -152,21 +151,20 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate) {
                    : dependence_.pairs_rows(parameters, rows, latents))
           .to(latents.scalar_type());
   const auto losses = (result.latents * precision_rows).sum(-1) - result.log_abs_det;
-  flow_.gradients().zero_();
-  torch::autograd::backward({losses.mean(1).sum()}, {});
+  const auto gradient = flow_.gradient_of(losses.mean(1).sum());
 
   const at::NoGradGuard no_grad;
-  const auto sound = at::isfinite(flow_.gradients().norm(2, 1, true));
+  const auto sound = at::isfinite(gradient.norm(2, 1, true));
   const bool all_sound = sound.all().item<bool>();
   if (!all_sound) skipped_ += sound.logical_not();
   const auto active = all_sound ? at::Tensor() : sound;
   const auto decay = at::full_like(rate, options_.weight_decay);
-  flow_optimizer_.step(flow_.values(), flow_.gradients(), rate, decay, active);
+  flow_optimizer_.step(flow_.values(), gradient, rate, decay, active);
   if (options_.schedule == Schedule::joint && dependence_.parameter_count() > 0) {
-    const auto gradient =
+    const auto parameter_gradient =
         memory_ ? memory_->parameter_gradient(parameters)
                 : dependence_.pairs_parameter_gradient(parameters, rows, latents);
-    step_dependence(parameters, gradient, rate * options_.dependence_rate, active);
+    step_dependence(parameters, parameter_gradient, rate * options_.dependence_rate, active);
   }
   return batch_nll(parameters, losses.detach(), latents, precision_rows);
 }

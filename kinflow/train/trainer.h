@@ -19,10 +19,10 @@ namespace kinflow {
 
 /// Standardised rows in the flow's type and on its device.
 struct TrainingData {
-  at::Tensor train;          ///< [n, p]
-  at::Tensor train_context;  ///< [n, c] or undefined
-  at::Tensor valid;          ///< [m, p]; each row is scored by itself
-  at::Tensor valid_context;  ///< [m, c] or undefined
+  at::Tensor train;               ///< [n, p]
+  at::Tensor train_context = {};  ///< [n, c] or undefined
+  at::Tensor valid;               ///< [m, p]; each row is scored by itself
+  at::Tensor valid_context = {};  ///< [m, c] or undefined
   /// log |det| of the standardisation of one row: NLLs are in the data's own units.
   double log_abs_det = 0;
 };

@@ -1,0 +1,131 @@
+// Models: densities in original units, files that load bit for bit, hostile files.
+#include "kinflow/train/model.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "kinflow/core/error.h"
+#include "kinflow/core/random.h"
+#include "kinflow/train/fit.h"
+
+namespace kinflow {
+namespace {
+
+class ModelFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = std::filesystem::temp_directory_path() /
+                 ("kinflow_model_" + std::to_string(getpid()));
+    std::filesystem::create_directories(directory_);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+  std::string path(const std::string& name) const { return directory_ / name; }
+
+ private:
+  std::filesystem::path directory_;
+};
+
+Model some_model(at::ScalarType type, std::int64_t context = 0) {
+  const FlowOptions options{
+      .dimension = 2, .context = context, .hidden = {16}, .bins = 6, .bound = 4};
+  Model model{.columns = {"height", "weight, kg"},
+              .context_columns = {},
+              .standardization = {at::tensor({170.0, -3.0}), at::tensor({10.0, 0.01})},
+              .context_standardization = {},
+              .flow = std::make_unique<Flow>(options, std::vector<std::uint64_t>{5}, type),
+              .dependence = {.kind = "blocks",
+                             .column = "person",
+                             .labels = {"a", "\xc3\xa9"},
+                             .sizes = {2, 3},
+                             .parameters = {0.25, 0.75}},
+              .record = {{"note", 1}}};
+  model.standardization.mean = model.standardization.mean.to(at::kDouble);
+  model.standardization.deviation = model.standardization.deviation.to(at::kDouble);
+  if (context > 0) {
+    model.context_columns.assign(static_cast<std::size_t>(context), "c");
+    model.context_standardization = {at::zeros({context}, at::kDouble),
+                                     at::ones({context}, at::kDouble)};
+  }
+  return model;
+}
+
+TEST_F(ModelFile, LoadsBitForBit) {
+  for (const auto type : {at::kFloat, at::kDouble}) {
+    const auto model = some_model(type, 1);
+    save_model(path("m.safetensors"), model);
+    const auto loaded = load_model(path("m.safetensors"));
+    EXPECT_TRUE(at::equal(loaded.flow->values(), model.flow->values()));
+    EXPECT_EQ(loaded.type(), type);
+    EXPECT_EQ(loaded.columns, model.columns);
+    EXPECT_EQ(loaded.dependence.labels, model.dependence.labels);
+    EXPECT_EQ(loaded.dependence.parameters, model.dependence.parameters);
+    EXPECT_TRUE(at::equal(loaded.standardization.mean, model.standardization.mean));
+    EXPECT_EQ(loaded.record, model.record);
+    const auto rows = at::tensor({165.0, -3.01, 180.0, -2.99}, at::kDouble).view({2, 2});
+    const auto context = at::tensor({0.5, -1.0}, at::kDouble).view({2, 1});
+    EXPECT_TRUE(at::equal(loaded.row_log_density(rows, context),
+                          model.row_log_density(rows, context)));
+  }
+}
+
+TEST_F(ModelFile, TypicalCorrelationWeighsBlocksByTheirRepeats) {
+  const auto model = some_model(at::kFloat);
+  EXPECT_NEAR(model.dependence.typical_parameter(), (0.25 * 1 + 0.75 * 2) / 3, 1e-12);
+  EXPECT_EQ(model.dependence.correlations_of({"a", "unknown"}).front(), 0.25);
+  EXPECT_NEAR(model.dependence.correlations_of({"a", "unknown"}).back(), 1.75 / 3, 1e-12);
+}
+
+TEST_F(ModelFile, DensityInOriginalUnitsIncludesTheStandardisation) {
+  const auto model = some_model(at::kDouble);
+  const auto rows = at::tensor({171.0, -3.002}, at::kDouble).view({1, 2});
+  const auto latents = model.to_latent(rows, {});
+  const auto standardized = model.standardization.apply(rows).unsqueeze(0);
+  const auto result = model.flow->to_latent(standardized);
+  EXPECT_NEAR(latents.log_abs_det.item<double>(),
+              result.log_abs_det.item<double>() - std::log(10.0) - std::log(0.01), 1e-10);
+  EXPECT_LT((model.from_latent(latents.latents, {}) - rows).abs().max().item<double>(),
+            1e-9);
+}
+
+TEST_F(ModelFile, FullDiskOrMissingFolderIsAnInputError) {
+  EXPECT_THROW(save_model(path("no/such/folder/m.safetensors"), some_model(at::kFloat)),
+               InputError);
+}
+
+// A small fit, then the integral of its density over the plane.
+TEST_F(ModelFile, TrainedDensityIntegratesToOne) {
+  const auto table = path("train.csv");
+  {
+    Random random(3);
+    std::ofstream out(table);
+    out << "x1,x2,group\n";
+    for (int i = 0; i < 1500; ++i) {
+      const double a = random.normal();
+      out << a << ',' << std::abs(a) - 1 + std::exp(-1.5) * random.normal() << ",g"
+          << i / 5 << '\n';
+    }
+  }
+  FitRequest request;
+  request.data.table = table;
+  request.data.group = "group";
+  request.data.split_by = SplitBy::group;
+  request.train.epochs = 15;
+  Logger silent;
+  const auto result = fit(request, {.directory = path("run")}, silent);
+
+  const std::int64_t side = 1200;
+  const double low = -9, high = 9, cell = (high - low) / static_cast<double>(side);
+  const auto axis = at::arange(side, at::kDouble).add(0.5).mul(cell).add(low);
+  const auto points = at::stack({axis.repeat({side}), axis.repeat_interleave(side)}, 1);
+  const double integral =
+      result.model.row_log_density(points, {}).exp().sum().item<double>() * cell * cell;
+  EXPECT_NEAR(integral, 1, 1e-3);
+}
+
+}  // namespace
+}  // namespace kinflow

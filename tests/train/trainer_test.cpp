@@ -1,0 +1,289 @@
+// The training step against a dense oracle, stopping, recovery, and exact resumption.
+#include "kinflow/train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kinflow/core/error.h"
+#include "kinflow/core/random.h"
+#include "kinflow/dependence/blocks.h"
+#include "kinflow/dependence/independent.h"
+#include "kinflow/dependence/relationship.h"
+
+namespace kinflow {
+namespace {
+
+at::Tensor normal(at::IntArrayRef shape, std::uint64_t seed, double scale = 1) {
+  auto values = at::empty(shape, at::kDouble);
+  Random random(seed);
+  auto* out = values.data_ptr<double>();
+  for (std::int64_t i = 0; i < values.numel(); ++i) out[i] = scale * random.normal();
+  return values;
+}
+
+const FlowOptions kSmallFlow{.dimension = 2, .hidden = {8}, .bins = 4};
+
+at::Tensor some_blocks(std::int64_t rows) {
+  std::vector<std::int64_t> block;
+  for (std::int64_t i = 0; i < rows; ++i) block.push_back(i % 7 == 0 ? 100 + i : i % 4);
+  return at::tensor(block, at::kLong);
+}
+
+at::Tensor some_relationship(std::int64_t rows) {
+  const auto factor = normal({rows, rows}, 31);
+  const auto product = factor.matmul(factor.t());
+  const auto scale = product.diagonal().rsqrt();
+  return product * scale.unsqueeze(0) * scale.unsqueeze(1);
+}
+
+// One full batch of the memory estimator changes the weights along the gradient of the
+// exact objective: -log p(X) / n by dense algebra, differentiated by autograd.
+void expect_step_follows_the_dense_gradient(const Dependence& law, double start) {
+  const std::int64_t rows = law.rows();
+  const auto data = normal({rows, 2}, 1);
+  const TrainOptions options{.epochs = 1,
+                             .batch_size = rows,
+                             .learning_rate = 0,
+                             .weight_decay = 0,
+                             .dependence_rate = 1};
+  Flow flow(kSmallFlow, {1, 2}, at::kDouble);
+  Flow oracle(kSmallFlow, {1, 2}, at::kDouble);
+  const auto parameters = at::full({2, law.parameter_count()}, start, at::kDouble);
+  Trainer trainer(flow, law, {.train = data, .valid = data}, options, parameters);
+  trainer.run_epoch();
+
+  at::Tensor total;
+  for (std::int64_t replica = 0; replica < 2; ++replica) {
+    const auto result = oracle.to_latent(data.unsqueeze(0).expand({2, rows, 2}));
+    const auto covariance = law.covariance(parameters[replica]);
+    const auto latents = result.latents[replica];
+    const auto nll = 0.5 * (latents * at::linalg_solve(covariance, latents, true)).sum() +
+                     std::get<1>(at::linalg_slogdet(covariance)) +
+                     static_cast<double>(rows) * std::log(2 * M_PI) -
+                     result.log_abs_det[replica].sum();
+    const auto mean = nll / static_cast<double>(rows);
+    total = total.defined() ? total + mean : mean;
+    EXPECT_NEAR(trainer.history()[static_cast<std::size_t>(2 + replica)].train_nll_nats,
+                mean.item<double>(), 1e-10);
+  }
+  // After one step without decay the first moment is a tenth of the gradient.
+  const auto gradient = 10 * trainer.state().at("flow.first_moment");
+  EXPECT_LT((gradient - oracle.gradient_of(total)).abs().max().item<double>(), 1e-10);
+  if (law.parameter_count() == 0) return;
+  const auto latents = oracle.to_latent(data.unsqueeze(0).expand({2, rows, 2})).latents;
+  const auto expected =
+      law.unconstrained_gradient(parameters,
+                                 law.parameter_gradient(parameters, latents.detach())) /
+      static_cast<double>(rows);
+  const auto moved = 10 * trainer.state().at("dependence.first_moment");
+  EXPECT_LT((moved - expected).abs().max().item<double>(), 1e-10);
+}
+
+TEST(Trainer, StepFollowsTheDenseGradientForBlocks) {
+  expect_step_follows_the_dense_gradient(Blocks(some_blocks(30)), 0.4);
+}
+
+TEST(Trainer, StepFollowsTheDenseGradientForARelationship) {
+  expect_step_follows_the_dense_gradient(Relationship(some_relationship(25)), 0.6);
+}
+
+TEST(Trainer, StepFollowsTheDenseGradientForIndependentRows) {
+  expect_step_follows_the_dense_gradient(Independent(20), 0.5);
+}
+
+// Over all batches of two rows, the pairs estimator's flow gradient averages to the one of
+// the whole data: with n/b sums of batches, as Proposition 1 says.
+TEST(Trainer, PairsGradientIsUnbiasedOverAllBatches) {
+  const std::int64_t rows = 6;
+  const Blocks law(at::tensor({5, 5, 9, 5, 9, 2}, at::kLong));
+  const auto parameters = at::full({1, 2}, 0.6, at::kDouble);
+  const auto data = normal({1, rows, 2}, 3);
+  Flow flow(kSmallFlow, {1}, at::kDouble);
+  const auto gradient = [&](const at::Tensor& which, const at::Tensor& pull) {
+    const auto result = flow.to_latent(data.index_select(1, which));
+    const auto losses = (result.latents * pull).sum(-1) - result.log_abs_det;
+    return flow.gradient_of(losses.mean(1).sum());
+  };
+  const auto latents = flow.to_latent(data).latents.detach();
+  const auto exact =
+      gradient(at::arange(rows), law.precision_times(parameters, latents));
+  for (const std::int64_t size : {2, 3}) {
+    auto sum = at::zeros_like(exact);
+    std::int64_t batches = 0;
+    for (std::int64_t mask = 0; mask < (1 << rows); ++mask) {
+      std::vector<std::int64_t> which;
+      for (std::int64_t i = 0; i < rows; ++i) {
+        if ((mask >> i & 1) != 0) which.push_back(i);
+      }
+      if (static_cast<std::int64_t>(which.size()) != size) continue;
+      const auto index = at::tensor(which, at::kLong);
+      sum += gradient(
+          index, law.pairs_rows(parameters, index, latents.index_select(1, index)));
+      ++batches;
+    }
+    const auto difference = (sum / static_cast<double>(batches) - exact).abs().max();
+    EXPECT_LT(difference.item<double>(), 1e-12);
+  }
+}
+
+struct Case {
+  Schedule schedule;
+  Estimator estimator;
+};
+
+TEST(Trainer, RestoredStateGoesOnToTheSameNumbers) {
+  const auto data = normal({70, 2}, 5).to(at::kFloat);
+  const auto valid = normal({40, 2}, 6).to(at::kFloat);
+  const Blocks law(some_blocks(70));
+  for (const auto& [schedule, estimator] :
+       {Case{Schedule::joint, Estimator::memory}, Case{Schedule::joint, Estimator::pairs},
+        Case{Schedule::joint, Estimator::hybrid},
+        Case{Schedule::alternating, Estimator::memory},
+        Case{Schedule::grid, Estimator::memory}}) {
+    const TrainOptions options{.schedule = schedule,
+                               .estimator = estimator,
+                               .epochs = 7,
+                               .batch_size = 16,
+                               .stage_epochs = 2,
+                               .stage_steps = 5};
+    const auto start = at::full({2, law.parameter_count()}, 0.3, at::kDouble);
+    Flow whole_flow(kSmallFlow, {1, 2});
+    Trainer whole(whole_flow, law, {.train = data, .valid = valid}, options, start);
+    while (!whole.finished()) whole.run_epoch();
+
+    NamedTensors saved;
+    {
+      Flow flow(kSmallFlow, {1, 2});
+      Trainer trainer(flow, law, {.train = data, .valid = valid}, options, start);
+      for (int i = 0; i < 3; ++i) trainer.run_epoch();
+      saved = trainer.state();
+    }
+    Flow flow(kSmallFlow, {8, 9});
+    Trainer resumed(flow, law, {.train = data, .valid = valid}, options, start);
+    resumed.restore(saved);
+    while (!resumed.finished()) resumed.run_epoch();
+
+    EXPECT_TRUE(at::equal(flow.values(), whole_flow.values()));
+    EXPECT_TRUE(at::equal(resumed.best_parameters(1), whole.best_parameters(1)));
+    ASSERT_EQ(resumed.history().size(), whole.history().size());
+    for (std::size_t i = 0; i < whole.history().size(); ++i) {
+      EXPECT_EQ(resumed.history()[i].valid_nll_nats, whole.history()[i].valid_nll_nats);
+    }
+  }
+}
+
+TEST(Trainer, StopsWhenPatienceRunsOutAndKeepsTheBestWeights) {
+  const auto data = normal({60, 2}, 7).to(at::kFloat);
+  const auto valid = normal({60, 2}, 8).to(at::kFloat);
+  const Independent law(60);
+  const TrainOptions options{.schedule = Schedule::baseline,
+                             .epochs = 400,
+                             .batch_size = 20,
+                             .learning_rate = 0.02,
+                             .weight_decay = 0,
+                             .patience = 5};
+  Flow flow({.dimension = 2, .hidden = {32, 32}}, {1});
+  Trainer trainer(flow, law, {.train = data, .valid = valid}, options,
+                  at::empty({1, 0}, at::kDouble));
+  while (!trainer.finished()) trainer.run_epoch();
+  EXPECT_LT(trainer.epochs_done(), 400);
+  EXPECT_EQ(trainer.epochs_done(), trainer.best_epoch(0) + 6);
+  double best = INFINITY;
+  for (const auto& record : trainer.history()) best = std::min(best, record.valid_nll_nats);
+  EXPECT_EQ(trainer.best_valid_nll(0), best);
+}
+
+TEST(Trainer, AHugeLearningRateRecoversOrSaysSo) {
+  const auto data = normal({200, 2}, 9).to(at::kFloat);
+  const Independent law(200);
+  for (const auto kind : {FlowKind::spline, FlowKind::affine}) {
+    Flow flow({.kind = kind, .dimension = 2}, {1});
+    const TrainOptions options{.schedule = Schedule::baseline,
+                               .epochs = 40,
+                               .batch_size = 50,
+                               .learning_rate = 1e4,
+                               .patience = 1000};
+    Trainer trainer(flow, law, {.train = data, .valid = data}, options,
+                    at::empty({1, 0}, at::kDouble));
+    try {
+      while (!trainer.finished()) trainer.run_epoch();
+      EXPECT_FALSE(trainer.take_warnings().empty());
+    } catch (const NumericalError& error) {
+      EXPECT_NE(std::string(error.what()).find("learning-rate"), std::string::npos);
+    }
+    EXPECT_TRUE(std::isfinite(trainer.best_valid_nll(0)));
+    trainer.restore_best();
+    EXPECT_TRUE(at::isfinite(flow.values()).all().item<bool>());
+  }
+}
+
+TEST(Trainer, JointTrainingFindsTheCorrelationOfNormalBlocks) {
+  // Standard normal data in blocks of 8 with correlation 0.5: the flow has nothing to do.
+  const std::int64_t rows = 1600;
+  const Blocks law(at::arange(rows).div(8, "floor"), {BlockCorrelation::shared});
+  Random random(12);
+  const auto data = law.sample(at::tensor({0.5}, at::kDouble), 2, random);
+  const auto valid = normal({2000, 2}, 13);
+  Flow flow({.dimension = 2, .hidden = {8}, .bins = 4}, {1});
+  const TrainOptions options{.epochs = 40, .batch_size = 128, .start = 0.1};
+  Trainer trainer(flow, law,
+                  {.train = data.to(at::kFloat), .valid = valid.to(at::kFloat)}, options,
+                  at::full({1, 1}, 0.1, at::kDouble));
+  while (!trainer.finished()) trainer.run_epoch();
+  EXPECT_NEAR(trainer.history().back().mean_parameter, 0.5, 0.06);
+}
+
+TEST(Trainer, AlternatingFindsLambdaOfARelationship) {
+  const std::int64_t rows = 400;
+  const auto group = at::arange(rows).div(4, "floor");
+  const auto together = group.unsqueeze(0).eq(group.unsqueeze(1)).to(at::kDouble);
+  const Relationship law(together * 0.9 + 0.1 * at::eye(rows, at::kDouble));
+  Random random(14);
+  const auto data = law.sample(at::tensor({0.4}, at::kDouble), 2, random);
+  Flow flow({.dimension = 2, .hidden = {8}, .bins = 4}, {1});
+  const TrainOptions options{.schedule = Schedule::alternating,
+                             .estimator = Estimator::hybrid,
+                             .epochs = 8,
+                             .batch_size = 64,
+                             .stage_epochs = 2};
+  Trainer trainer(
+      flow, law,
+      {.train = data.to(at::kFloat), .valid = normal({500, 2}, 15).to(at::kFloat)}, options,
+      at::full({1, 1}, 0.9, at::kDouble));
+  while (!trainer.finished()) trainer.run_epoch();
+  EXPECT_NEAR(trainer.history().back().mean_parameter, 0.4, 0.1);
+}
+
+TEST(Adamax, MatchesTheFormulasOfThePaperWithCoupledDecay) {
+  auto parameters = normal({2, 3}, 20);
+  auto expected = parameters.clone();
+  Adamax optimizer(parameters);
+  auto moment = at::zeros_like(expected), norm = at::zeros_like(expected);
+  const auto rate = at::tensor({0.1, 0.01}, at::kDouble).unsqueeze(1);
+  const auto decay = at::tensor({0.0, 0.5}, at::kDouble).unsqueeze(1);
+  for (int step = 1; step <= 5; ++step) {
+    const auto gradient = normal({2, 3}, 30 + static_cast<std::uint64_t>(step));
+    optimizer.step(parameters, gradient, rate, decay);
+    const auto decayed = gradient + decay * expected;
+    moment = 0.9 * moment + 0.1 * decayed;
+    norm = at::maximum(0.999 * norm, decayed.abs() + 1e-8);
+    expected = expected - rate / (1 - std::pow(0.9, step)) * moment / norm;
+    EXPECT_LT((parameters - expected).abs().max().item<double>(), 1e-12);
+  }
+}
+
+TEST(Adamax, InactiveReplicasStayAsTheyAre) {
+  auto parameters = normal({2, 3}, 20);
+  const auto before = parameters.clone();
+  Adamax optimizer(parameters);
+  const auto active = at::tensor({1, 0}, at::kLong).to(at::kBool).unsqueeze(1);
+  optimizer.step(parameters, normal({2, 3}, 21), at::full({2, 1}, 0.1, at::kDouble), {},
+                 active);
+  EXPECT_FALSE(at::equal(parameters[0], before[0]));
+  EXPECT_TRUE(at::equal(parameters[1], before[1]));
+  EXPECT_EQ(optimizer.steps[1].item<std::int64_t>(), 0);
+}
+
+}  // namespace
+}  // namespace kinflow
