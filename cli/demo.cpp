@@ -165,7 +165,7 @@ void add_demo(CLI::App& app, Console& console) {
   auto* verb = app.add_subcommand(
       "demo", "Simulate, fit with and without dependence, compare, draw a picture");
   verb->add_option("--out", given->out, "Folder to write")->required();
-  verb->add_option("--seed", given->seed, "Seed of data and training");
+  add_seed(*verb, given->seed, "Seed of data and training");
   add_threads(*verb, given->threads);
   verb->callback(
       [given, &console] { run_demo(given->out, given->seed, given->threads, console); });

@@ -65,7 +65,7 @@ void add_evaluate(CLI::App& app, Console& /*console*/) {
       ->excludes(group);
   verb->add_option("--parameter", given->parameter,
                    "rho or lambda instead of the learned one")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(number_in(0, 1));
   verb->add_flag("--json", given->json, "Print JSON");
   verb->add_flag("--drop-missing", given->drop_missing,
                  "Leave out rows with missing values");
@@ -73,9 +73,12 @@ void add_evaluate(CLI::App& app, Console& /*console*/) {
       ->check(CLI::IsMember({"cpu", "cuda"}));
   add_threads(*verb, given->threads);
   verb->callback([given] {
+    if (given->parameter && given->group.empty() && given->relationship.empty()) {
+      throw InputError("--parameter: expected --group or --relationship, found neither");
+    }
     set_threads(given->threads);
     const auto model =
-        load_model(model_path_of(given->run), find_device(given->device));
+        load_model(model_path_of(given->run), find_device(given->device), at::kDouble);
     const auto rows =
         read_rows(given->table, {.columns = model.columns,
                                  .context = model.context_columns,

@@ -14,19 +14,20 @@
 namespace kinflow::cli {
 namespace {
 
-constexpr double kLargest = 1e300;
 constexpr std::int64_t kMany = 1'000'000'000;
 
 // What was typed; empty where the default depends on other options.
 struct Given {
   FitRequest request;
   std::string resume, out;
+  double checkpoint_seconds = FitPlace{}.checkpoint_seconds;
   bool independent = false;
   std::string schedule = "joint", flow = "spline", permutation = "alternating";
   std::string correlation = "per-block", precision = "float32";
   std::string estimator, split_by;
   std::optional<std::int64_t> layers;
-  std::optional<double> start;
+  std::optional<double> start, dependence_rate;
+  std::optional<std::int64_t> patience;
 };
 
 std::string absolute(const std::string& path) {
@@ -54,7 +55,12 @@ FitRequest resolve(const Given& given) {
   train.estimator = given.estimator.empty()
                         ? (relationship ? Estimator::hybrid : Estimator::memory)
                         : chosen(estimator_names(), given.estimator);
-  train.start = given.start.value_or(relationship ? 0.9 : 0.1);
+  train.start = given.start.value_or(relationship ? 0.5 : train.start);
+  // The noise of pairs wants small steps, and makes validation too rough for patience.
+  if (train.estimator == Estimator::pairs) train.dependence_rate = 1;
+  train.dependence_rate = given.dependence_rate.value_or(train.dependence_rate);
+  train.patience = given.patience.value_or(
+      train.estimator == Estimator::memory ? train.patience : train.epochs);
   if (train.grid.empty()) train.grid = default_grid(relationship);
   request.flow.kind = chosen(flow_kind_names(), given.flow);
   request.flow.permutation = chosen(permutation_names(), given.permutation);
@@ -84,18 +90,15 @@ void add_data_options(CLI::App& verb, Given& given) {
   verb.add_flag("--independent", given.independent, "Rows are independent");
   verb.add_option("--valid", data.valid_table,
                   "Validation table (default: a part of the training table)");
-  verb.add_option("--columns", data.columns,
-                  "Columns to model, comma-separated (default: all without another role)")
-      ->delimiter(',');
-  verb.add_option("--context", data.context,
-                  "Columns to condition on, comma-separated")
-      ->delimiter(',');
+  add_list(verb, "--columns", data.columns,
+           "Columns to model, comma-separated (default: all without another role)");
+  add_list(verb, "--context", data.context, "Columns to condition on, comma-separated");
   add_choice(verb, "--split-by", given.split_by, split_by_names(),
              "How validation rows are chosen (default: group with --group, else rows)");
   verb.add_option("--time", data.time, "Column of times, for --split-by time");
   verb.add_option("--valid-fraction", data.valid_fraction,
                   "Share of rows held out without --valid")
-      ->check(CLI::Range(0.001, 0.9));
+      ->check(number_in(0.001, 0.9));
   verb.add_flag("--drop-missing", data.drop_missing, "Leave out rows with missing values");
 }
 
@@ -104,15 +107,14 @@ void add_model_options(CLI::App& verb, Given& given) {
   add_choice(verb, "--flow", given.flow, flow_kind_names(), "Kind of flow");
   verb.add_option("--layers", given.layers,
                   "Coupling layers (default: 3 for spline, 8 for affine)")
-      ->check(CLI::Range(1, 1000));
-  verb.add_option("--hidden", flow.hidden, "Widths of the networks, comma-separated")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 100'000));
+      ->check(integer_in(1, 1000));
+  add_list(verb, "--hidden", flow.hidden, "Widths of the networks, comma-separated")
+      ->check(integer_in(1, 100'000));
   verb.add_option("--bins", flow.bins, "Bins of the splines")
-      ->check(CLI::Range(std::int64_t{2}, kMaximumSplineBins));
+      ->check(integer_in(2, kMaximumSplineBins));
   verb.add_option("--bound", given.request.bound,
                   "Splines act on [-bound, bound] standard deviations (default: from data)")
-      ->check(CLI::Range(1e-3, 1e6));
+      ->check(number_in(1e-3, 1e6));
   add_choice(verb, "--permutation", given.permutation, permutation_names(),
              "Columns that a layer maps");
   verb.add_option("--precision", given.precision, "Arithmetic of the flow")
@@ -129,37 +131,57 @@ void add_training_options(CLI::App& verb, Given& given) {
              "Gradient estimator (default: memory with --group, hybrid with "
              "--relationship)");
   verb.add_option("--epochs", train.epochs, "Passes over the data")
-      ->check(CLI::Range(std::int64_t{1}, kMany));
+      ->check(integer_in(1, kMany));
   verb.add_option("--batch-size", train.batch_size, "Rows of a step")
-      ->check(CLI::Range(std::int64_t{2}, kMany));
+      ->check(integer_in(2, kMany));
   verb.add_option("--learning-rate", train.learning_rate, "Adamax step at the beginning")
-      ->check(CLI::Range(0.0, kLargest));
-  verb.add_option("--weight-decay", train.weight_decay, "On the weights of the flow")
-      ->check(CLI::Range(0.0, kLargest));
-  verb.add_option("--patience", train.patience,
-                  "Epochs without a better validation NLL before stopping")
-      ->check(CLI::Range(std::int64_t{1}, kMany));
+      ->check(number_in(0, kLargestRate));
+  verb.add_option("--weight-decay", train.weight_decay, 
+                  "On the flow's weights, the first layers of its networks excepted")
+      ->check(number_in(0, kLargestRate));
+  verb.add_option("--patience", given.patience,
+                  "Epochs without a better validation NLL before stopping (default: 30 "
+                  "with the memory estimator, else all)")
+      ->check(integer_in(1, kMany));
   verb.add_option("--start", given.start,
-                  "First value of rho or lambda (default: rho 0.1, lambda 0.9)")
-      ->check(CLI::Range(1e-6, 1 - 1e-6));
-  verb.add_option("--dependence-rate", train.dependence_rate,
-                  "Learning rate of rho or lambda, times the flow's")
-      ->check(CLI::Range(0.0, kLargest));
-  verb.add_option("--grid", train.grid,
-                  "Values of rho or lambda for --schedule grid, comma-separated "
-                  "(default: the paper's 12)")
-      ->delimiter(',')
-      ->check(CLI::Range(1e-6, 1 - 1e-6));
+                  "First value of rho or lambda (default: rho 0.3, lambda 0.5)")
+      ->check(number_in(1e-6, 1 - 1e-6));
+  verb.add_option("--dependence-rate", given.dependence_rate,
+                  "Learning rate of rho or lambda, times the flow's (default: 10; 1 with "
+                  "the pairs estimator)")
+      ->check(number_in(0, kLargestRate));
+  verb.add_option("--prior", train.prior,
+                  "Beta(1 + prior, 1 + prior) prior of rho or lambda; 0: none")
+      ->check(number_in(0, kLargestRate));
+  verb.add_option("--memory-share", train.memory_share,
+                  "Estimator hybrid: share of memory in the flow's gradient")
+      ->check(number_in(0, 1));
+  add_list(verb, "--grid", train.grid,
+           "Values of rho or lambda for --schedule grid, comma-separated (default: the "
+           "paper's 12)")
+      ->check(number_in(1e-6, 1 - 1e-6));
   verb.add_option("--stage-epochs", train.stage_epochs,
                   "Schedule alternating: epochs of the flow between two stages")
-      ->check(CLI::Range(std::int64_t{1}, kMany));
+      ->check(integer_in(1, kMany));
   verb.add_option("--stage-steps", train.stage_steps,
                   "Schedule alternating: steps of rho or lambda in a stage")
-      ->check(CLI::Range(std::int64_t{1}, kMany));
+      ->check(integer_in(1, kMany));
   verb.add_option("--stage-rate", train.stage_rate,
                   "Schedule alternating: learning rate of these steps")
-      ->check(CLI::Range(0.0, kLargest));
-  verb.add_option("--seed", train.seed, "Seed of weights, row order and split");
+      ->check(number_in(0, kLargestRate));
+  add_seed(verb, train.seed, "Seed of weights, row order and split");
+}
+
+// A resumed run has its own options.
+void check_alone(const CLI::App& verb) {
+  for (const auto* option : verb.get_options()) {
+    const auto name = option->get_name();
+    if (option->count() == 0 || name == "--resume" || name == "--checkpoint-seconds") {
+      continue;
+    }
+    throw InputError("--resume: expected no other option, since a run keeps its own, found " +
+                     name);
+  }
 }
 
 std::string describe(const LearnedDependence& dependence) {
@@ -182,20 +204,26 @@ void add_fit(CLI::App& app, Console& console) {
   add_threads(*verb, given->request.threads);
   verb->add_option("--device", given->request.device, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}));
+  verb->add_option("--checkpoint-seconds", given->checkpoint_seconds,
+                   "Time between two checkpoints; 0: after every epoch")
+      ->check(number_in(0, 1e9));
   verb->add_option("--out", given->out, "Run folder to make");
   verb->add_option("--resume", given->resume,
                    "Go on with a run that was interrupted; all options are the run's own");
   verb->callback([given, verb, &console] {
-    const bool resume = !given->resume.empty();
-    if (resume && verb->count_all() > 2) {
-      throw InputError("--resume: expected no other option, since a run keeps its own");
+    const bool resume = verb->count("--resume") > 0;
+    if (resume) check_alone(*verb);
+    if (resume && run_is_finished(given->resume)) {
+      console.info(given->resume + ": the run is finished, there is nothing to resume");
+      return;
     }
     if (!resume && (given->request.data.table.empty() || given->out.empty())) {
       throw InputError("fit: expected a table and --out RUN (see --help)");
     }
     const auto request = resume ? read_run_request(given->resume) : resolve(*given);
     const FitPlace place{.directory = resume ? given->resume : given->out,
-                         .resume = resume};
+                         .resume = resume,
+                         .checkpoint_seconds = given->checkpoint_seconds};
     const auto result = fit(request, place, console);
     fmt::print("{}: valid NLL {:.4f} nats at epoch {} of {}, {}, {} s\n", place.directory,
                result.valid_nll_nats, result.best_epoch, result.epochs,

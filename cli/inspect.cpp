@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "commands.h"
+#include "kinflow/core/log.h"
 #include "kinflow/data/table.h"
 #include "kinflow/report/text_table.h"
 #include "kinflow/train/model.h"
@@ -37,13 +38,15 @@ nlohmann::json dependence_json(const LearnedDependence& dependence) {
   return json;
 }
 
-// The columns of metrics.csv, for a run folder.
+// The columns of metrics.csv, for a run folder, without epochs whose NLL was not finite.
 nlohmann::json history_json(const std::string& run) {
-  if (!std::filesystem::is_directory(run)) return nlohmann::json::array();
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(run, ignored)) return nlohmann::json::array();
   const auto table = read_table(RunFolder::open(run).metrics_path());
   auto history = nlohmann::json::array();
   const auto numbers =
-      numeric_matrix(table, {"epoch", "replica", "valid_nll_nats", "mean_parameter"});
+      numeric_matrix(table, {"epoch", "replica", "valid_nll_nats", "mean_parameter"},
+                     {.missing = MissingPolicy::drop});
   for (std::int64_t i = 0; i < numbers.rows; ++i) {
     const auto* row = &numbers.values[static_cast<std::size_t>(4 * i)];
     history.push_back({{"epoch", static_cast<std::int64_t>(row[0])},
@@ -63,6 +66,15 @@ void print_json(const Model& model, const std::string& run) {
                                {"record", model.record},
                                {"history", history_json(run)}};
   fmt::print("{}\n", json.dump(2));
+}
+
+// A value of the record, which may hold anything; "?" where it does not have it.
+std::string text_at(const nlohmann::json& record, const std::string& pointer) {
+  const nlohmann::json::json_pointer place(pointer);
+  if (!record.contains(place)) return "?";
+  const auto& value = record.at(place);
+  if (value.is_number_float()) return format_nats(value.get<double>());
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 std::string flow_line(const Model& model) {
@@ -112,22 +124,20 @@ void print_text(const Model& model, const std::string& run) {
   } else {
     add("dependence", "none");
   }
-  const auto& record = model.record;
-  if (record.contains("valid_nll_nats")) {
-    add("validation", fmt::format("NLL {:.4f} nats at epoch {} of {}",
-                                  record.value("valid_nll_nats", 0.0),
-                                  record.value("best_epoch", 0),
-                                  record.value("epochs", 0)));
-    add("rows", fmt::format("{} for training, {} for validation",
-                            record.value("train_rows", 0), record.value("valid_rows", 0)));
-    const auto train = record.value("/request/train"_json_pointer, nlohmann::json::object());
-    add("training", fmt::format("schedule {}, estimator {}, seed {}",
-                                train.value("schedule", "?"), train.value("estimator", "?"),
-                                train.value("seed", 0)));
-    add("data", record.value("/request/data/table"_json_pointer, "?") + " " +
-                    record.value("data_hash", ""));
-    add("kinflow", record.value("kinflow_version", "?"));
-  }
+  const auto of_record = [&](const std::string& pointer) {
+    return text_at(model.record, pointer);
+  };
+  add("validation", fmt::format("NLL {} nats at epoch {} of {}",
+                                of_record("/valid_nll_nats"), of_record("/best_epoch"),
+                                of_record("/epochs")));
+  add("rows", fmt::format("{} for training, {} for validation", of_record("/train_rows"),
+                          of_record("/valid_rows")));
+  add("training", fmt::format("schedule {}, estimator {}, seed {}",
+                              of_record("/request/train/schedule"),
+                              of_record("/request/train/estimator"),
+                              of_record("/request/train/seed")));
+  add("data", of_record("/request/data/table") + " " + of_record("/data_hash"));
+  add("kinflow", of_record("/kinflow_version"));
   fmt::print("{}", table.plain());
   if (dependence.kind == "blocks") print_blocks(dependence);
   const auto history = history_json(run);

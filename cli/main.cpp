@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <new>
+#include <system_error>
 
 #include "commands.h"
 #include "kinflow/core/error.h"
@@ -11,6 +12,14 @@ namespace {
 
 constexpr int kNumericalFailure = 1;
 constexpr int kBadInput = 2;
+constexpr const char* kOutOfMemory = "out of memory: expected a smaller model or table";
+
+// LibTorch has no type of its own for this.
+bool is_out_of_memory(const std::string& message) {
+  return message.find("allocate memory") != std::string::npos ||
+         message.find("not enough memory") != std::string::npos ||
+         message.find("out of memory") != std::string::npos;
+}
 
 int fail(const std::string& message, int code) {
   // One line, whatever a library put into its message.
@@ -37,6 +46,7 @@ int main(int argc, char** argv) {
   cli::add_demo(app, console);
   try {
     app.parse(argc, argv);
+    if (std::fflush(stdout) != 0) throw InputError(system_message("stdout", "write"));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return fail(std::string(error.what()) + " (see --help)", kBadInput);
@@ -45,8 +55,11 @@ int main(int argc, char** argv) {
   } catch (const NumericalError& error) {
     return fail(error.what(), kNumericalFailure);
   } catch (const std::bad_alloc&) {
-    return fail("out of memory", kNumericalFailure);
+    return fail(kOutOfMemory, kNumericalFailure);
+  } catch (const std::system_error& error) {
+    return fail(error.what(), kBadInput);
   } catch (const std::exception& error) {
+    if (is_out_of_memory(error.what())) return fail(kOutOfMemory, kNumericalFailure);
     return fail(std::string("internal error: ") + error.what(), kNumericalFailure);
   }
   return 0;

@@ -1,15 +1,58 @@
 // Options that several verbs have.
 #include "options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <limits>
+#include <optional>
 #include <thread>
 
 namespace kinflow::cli {
+namespace {
+
+// The whole text as a number.
+template <typename Number>
+std::optional<Number> parse(const std::string& text) {
+  Number value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (stop != end || error != std::errc()) return std::nullopt;
+  return value;
+}
+
+template <typename Number>
+CLI::Validator in_range(Number low, Number high, const std::string& noun,
+                        const std::string& type) {
+  const auto check = [=](std::string& text) -> std::string {
+    const auto value = parse<Number>(text);
+    if (value && *value >= low && *value <= high) return {};
+    return fmt::format("expected {} from {} to {}, found '{}'", noun, low, high, text);
+  };
+  return {check, fmt::format("{} in [{} - {}]", type, low, high)};
+}
+
+}  // namespace
+
+CLI::Validator integer_in(std::int64_t low, std::int64_t high) {
+  return in_range(low, high, "an integer", "INT");
+}
+
+CLI::Validator number_in(double low, double high) {
+  return in_range(low, high, "a number", "FLOAT");
+}
+
+CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& help) {
+  const auto check = in_range(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(),
+                              "an integer", "INT");
+  return verb.add_option("--seed", seed, help)->check(check);
+}
 
 CLI::Option* add_threads(CLI::App& verb, std::int64_t& threads) {
   threads = std::max(1U, std::thread::hardware_concurrency());
   return verb.add_option("--threads", threads, "Threads of all arithmetic")
-      ->check(CLI::Range(1, 4096));
+      ->check(integer_in(1, 4096));
 }
 
 }  // namespace kinflow::cli

@@ -4,6 +4,7 @@
 #include <CLI/App.hpp>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "kinflow/train/names.h"
 
@@ -26,6 +27,20 @@ Enum chosen(const Names<Enum>& names, const std::string& name) {
   }
   return names.front().second;
 }
+
+/// A check that a value is an integer, or a number, from `low` to `high`.
+CLI::Validator integer_in(std::int64_t low, std::int64_t high);
+CLI::Validator number_in(double low, double high);
+
+/// An option whose values are given as one text with commas: "3,5,1".
+template <typename Value>
+CLI::Option* add_list(CLI::App& verb, const std::string& name, std::vector<Value>& values,
+                      const std::string& help) {
+  return verb.add_option(name, values, help)->delimiter(',')->allow_extra_args(false);
+}
+
+/// --seed, an integer of 64 bits without a sign.
+CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& help);
 
 /// --threads, by default all cores.
 CLI::Option* add_threads(CLI::App& verb, std::int64_t& threads);

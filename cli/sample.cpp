@@ -9,8 +9,6 @@
 #include "commands.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
-#include "kinflow/data/npy.h"
-#include "kinflow/data/relationship_matrix.h"
 #include "kinflow/data/table.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/train/run_folder.h"
@@ -59,10 +57,9 @@ SampledRows sample_more(const Given& given, const Model& model, Random& random) 
   const auto rows = needed_rows(given);
   if (by_relationship) {
     const double lambda = model.dependence.parameter_for("relationship", given.parameter);
-    const std::int64_t all = observed.data.size(0) + rows;
-    const auto matrix = read_relationship_matrix(given.relationship, all);
-    return sample_given_relationship(
-        model, observed, at::tensor(matrix, at::kDouble).view({all, all}), lambda, random);
+    const auto matrix =
+        read_relationship(given.relationship, observed.data.size(0) + rows);
+    return sample_given_relationship(model, observed, matrix, lambda, random);
   }
   const auto blocks = number_blocks(observed.labels).label_of_block;
   const double typical = model.dependence.parameter_for("blocks", given.parameter);
@@ -73,27 +70,49 @@ SampledRows sample_more(const Given& given, const Model& model, Random& random) 
                              random);
 }
 
+// The column of block labels in the output.
+std::string label_column(const Given& given, const Model& model) {
+  if (!given.group.empty()) return given.group;
+  return model.dependence.column.empty() ? "group" : model.dependence.column;
+}
+
+// Options that would have no effect are mistakes.
+void check_options(const Given& given, const Model& model) {
+  const bool by_context = !model.context_columns.empty();
+  const bool dependent = !given.given.empty() || !given.block_sizes.empty() ||
+                         !given.relationship.empty();
+  if (by_context && given.context.empty()) {
+    throw InputError("sample: expected --context TABLE, one row to draw for each of its "
+                     "rows, since the model has context columns");
+  }
+  if (by_context && (dependent || given.rows)) {
+    throw InputError("--context: expected none of --rows, --block-sizes, --given and "
+                     "--relationship beside it");
+  }
+  if (!by_context && !given.context.empty()) {
+    throw InputError("--context: expected none, since the model has no context columns");
+  }
+  if (given.parameter && !dependent) {
+    throw InputError("--parameter: expected --block-sizes, --given or --relationship");
+  }
+}
+
 SampledRows draw(const Given& given, const Model& model) {
   Random random(given.seed);
-  if (!model.context_columns.empty()) {
-    if (given.context.empty()) {
-      throw InputError("sample: the model has context columns; give them with --context "
-                       "TABLE, one row to draw for each of its rows");
-    }
+  check_options(given, model);
+  if (!given.context.empty()) {
     const auto context = read_rows(given.context, {.columns = model.context_columns});
     return sample_rows(model, context.data.size(0), context.data, random);
   }
   if (!given.given.empty()) return sample_more(given, model, random);
   if (!given.block_sizes.empty()) {
-    return sample_blocks(model, sizes_for(given), model.dependence.parameter_for("blocks", given.parameter),
-                         random);
+    const double rho = model.dependence.parameter_for("blocks", given.parameter);
+    return sample_blocks(model, sizes_for(given), rho, random);
   }
   if (!given.relationship.empty()) {
     const double lambda = model.dependence.parameter_for("relationship", given.parameter);
-    const auto rows = needed_rows(given);
-    const auto matrix = read_relationship_matrix(given.relationship, rows);
-    return sample_relationship(model, at::tensor(matrix, at::kDouble).view({rows, rows}),
-                               lambda, random);
+    const auto matrix = read_relationship(given.relationship, needed_rows(given));
+    return sample_relationship(model, matrix, lambda, random);
   }
   return sample_rows(model, needed_rows(given), at::Tensor(), random);
 }
@@ -106,17 +125,18 @@ void add_sample(CLI::App& app, Console& /*console*/) {
   verb->add_option("run", given->run, "Run folder or model file")->required();
   verb->add_option("--rows", given->rows,
                    "Rows to draw; with --given, of every block or in all")
-      ->check(CLI::Range(1, 1'000'000'000));
-  auto* sizes = verb->add_option("--block-sizes", given->block_sizes,
-                                 "Draw correlated rows in blocks of these sizes, repeated "
-                                 "until --rows")
-                    ->delimiter(',')
-                    ->check(CLI::Range(1, 1'000'000'000));
-  verb->add_option("--given", given->given,
-                   "Table of observed rows: draw further rows that depend on them")
-      ->excludes(sizes);
+      ->check(integer_in(1, 1'000'000'000));
+  auto* sizes = add_list(*verb, "--block-sizes", given->block_sizes,
+                         "Draw correlated rows in blocks of these sizes, "
+                         "comma-separated, repeated until --rows")
+                    ->check(integer_in(1, 1'000'000'000));
+  auto* observed =
+      verb->add_option("--given", given->given,
+                       "Table of observed rows: draw further rows that depend on them")
+          ->excludes(sizes);
   verb->add_option("--group", given->group,
-                   "Column of block labels in the --given table (default: the model's)");
+                   "Column of block labels in the --given table (default: the model's)")
+      ->needs(observed);
   verb->add_option("--relationship", given->relationship,
                    "Relationship matrix of the drawn rows; with --given, of the observed "
                    "rows followed by the drawn ones")
@@ -125,21 +145,21 @@ void add_sample(CLI::App& app, Console& /*console*/) {
                    "Table of context columns, for a model that has them");
   verb->add_option("--parameter", given->parameter,
                    "rho or lambda instead of the learned one")
-      ->check(CLI::Range(0.0, 1.0));
-  verb->add_option("--seed", given->seed, "Seed of the draws");
+      ->check(number_in(0, 1));
+  add_seed(*verb, given->seed, "Seed of the draws");
   add_threads(*verb, given->threads);
   verb->add_option("--out", given->out, "Table to write: .csv, .tsv or .npy")->required();
   verb->callback([given] {
     set_threads(given->threads);
     table_format(given->out);
-    const auto model = load_model(model_path_of(given->run));
+    const auto model = load_model(model_path_of(given->run), at::kCPU, at::kDouble);
     const auto sample = draw(*given, model);
     const auto data = sample.data.contiguous();
-    std::vector<TextColumn> labels;
-    if (!sample.labels.empty()) {
-      const auto& column = model.dependence.column;
-      labels.push_back({column.empty() ? "group" : column, sample.labels});
+    if (!at::isfinite(data).all().item<bool>()) {
+      throw NumericalError(given->run + ": a drawn row is not finite");
     }
+    std::vector<TextColumn> labels;
+    if (!sample.labels.empty()) labels.push_back({label_column(*given, model), sample.labels});
     write_table(given->out, model.columns,
                 {data.data_ptr<double>(), static_cast<std::size_t>(data.numel())}, labels);
   });

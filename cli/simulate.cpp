@@ -27,15 +27,15 @@ void add_simulate(CLI::App& app, Console& console) {
       ->check(CLI::IsMember({"blocks", "relationship"}));
   auto* rows = verb->add_option("--rows", options.rows,
                                 "Training rows (relationship: 5000 if not given)")
-                   ->check(CLI::Range(2, 1'000'000'000));
+                   ->check(integer_in(2, 1'000'000'000));
   verb->add_option("--valid-rows", options.valid_rows, "Independent validation rows")
-      ->check(CLI::Range(1, 1'000'000'000));
+      ->check(integer_in(1, 1'000'000'000));
   verb->add_option("--test-rows", options.test_rows, "Independent test rows")
-      ->check(CLI::Range(1, 1'000'000'000));
-  verb->add_option("--seed", options.seed, "Seed of all random numbers");
+      ->check(integer_in(1, 1'000'000'000));
+  add_seed(*verb, options.seed, "Seed of all random numbers");
   verb->add_option("--lambda", options.lambda,
                    "Share of independent variance (relationship; default: random)")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(number_in(0, 1));
   verb->add_option("--out", given->out, "Folder to write")->required();
   verb->callback([given, rows, &console] {
     auto& chosen = given->options;

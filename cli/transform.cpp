@@ -1,11 +1,15 @@
 // kinflow transform: data to latents and back.
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <set>
 
 #include "commands.h"
 #include "kinflow/core/device.h"
+#include "kinflow/core/error.h"
+#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/table.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/train/fit_data.h"
@@ -14,6 +18,25 @@
 #include "options.h"
 
 namespace kinflow::cli {
+namespace {
+
+std::vector<std::string> numbered_names(const std::string& prefix, std::size_t count) {
+  std::vector<std::string> names;
+  for (std::size_t i = 1; i <= count; ++i) names.push_back(prefix + std::to_string(i));
+  return names;
+}
+
+void check_finite(const at::Tensor& result, const Table& table, const TableRows& rows) {
+  const auto bad = at::isfinite(result).all(1).logical_not();
+  if (!bad.any().item<bool>()) return;
+  const auto first = bad.to(at::kLong).argmax().item<std::int64_t>();
+  const auto row = rows.kept_rows[static_cast<std::size_t>(first)];
+  throw NumericalError(fmt::format(
+      "{}:{}: the transformed row is not finite: is it far outside the training data?",
+      table.source(), table.line_of_row(row)));
+}
+
+}  // namespace
 
 void add_transform(CLI::App& app, Console& console) {
   struct Given {
@@ -28,9 +51,8 @@ void add_transform(CLI::App& app, Console& console) {
   verb->add_option("table", given->table, "Table of data, or of latents u1, u2, ...")
       ->required();
   verb->add_flag("--inverse", given->inverse, "From latents to data");
-  verb->add_option("--keep", given->keep,
-                   "Columns to copy to the output, comma-separated")
-      ->delimiter(',');
+  add_list(*verb, "--keep", given->keep,
+           "Columns to copy to the output, comma-separated");
   verb->add_flag("--drop-missing", given->drop_missing,
                  "Leave out rows with missing values");
   verb->add_option("--device", given->device, "Where to compute")
@@ -41,14 +63,16 @@ void add_transform(CLI::App& app, Console& console) {
     set_threads(given->threads);
     table_format(given->out);
     const auto model =
-        load_model(model_path_of(given->run), find_device(given->device));
-    std::vector<std::string> latent_names;
-    for (std::size_t i = 1; i <= model.columns.size(); ++i) {
-      latent_names.push_back("u" + std::to_string(i));
-    }
+        load_model(model_path_of(given->run), find_device(given->device), at::kDouble);
+    const auto latent_names = numbered_names("u", model.columns.size());
+    const auto output_names = given->inverse ? model.columns : latent_names;
+    const auto input_names = !given->inverse ? model.columns
+                             : table_format(given->table) == TableFormat::npy
+                                 ? numbered_names("x", model.columns.size())
+                                 : latent_names;
     const auto table = read_table(given->table);
     const auto rows =
-        read_rows(table, {.columns = given->inverse ? latent_names : model.columns,
+        read_rows(table, {.columns = input_names,
                           .context = model.context_columns,
                           .group = {},
                           .drop_missing = given->drop_missing});
@@ -59,14 +83,19 @@ void add_transform(CLI::App& app, Console& console) {
     const auto result = (given->inverse ? model.from_latent(rows.data, rows.context)
                                         : model.to_latent(rows.data, rows.context).latents)
                             .contiguous();
+    check_finite(result, table, rows);
     // The way back needs the context.
     auto kept = model.context_columns;
     kept.insert(kept.end(), given->keep.begin(), given->keep.end());
     std::vector<TextColumn> columns;
+    std::set<std::string> names(output_names.begin(), output_names.end());
     for (const auto& name : kept) {
+      if (!names.insert(name).second) {
+        throw InputError("--keep: the output already has a column " + in_quotes(name));
+      }
       columns.push_back({name, labels(table, name, rows.kept_rows)});
     }
-    write_table(given->out, given->inverse ? model.columns : latent_names,
+    write_table(given->out, output_names,
                 {result.data_ptr<double>(), static_cast<std::size_t>(result.numel())},
                 columns);
   });

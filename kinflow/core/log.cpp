@@ -1,4 +1,4 @@
-// A Logger that drops everything, and durations as people read them.
+// A Logger that drops everything, and numbers as people read them.
 #include "kinflow/core/log.h"
 
 #include <fmt/format.h>
@@ -11,6 +11,10 @@ Logger::~Logger() = default;
 void Logger::info(const std::string&) {}
 void Logger::warning(const std::string&) {}
 void Logger::progress(const Progress&) {}
+
+std::string format_nats(double nats) {
+  return std::isfinite(nats) ? fmt::format("{:.4f}", nats) : "not finite";
+}
 
 std::string format_duration(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::llround(seconds < 0 ? 0 : seconds));

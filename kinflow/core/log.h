@@ -25,6 +25,9 @@ class Logger {
   virtual void progress(const Progress& progress);
 };
 
+/// "1.3383", or "not finite".
+std::string format_nats(double nats);
+
 /// "1:05" or "2:03:10" for a number of seconds.
 std::string format_duration(double seconds);
 

@@ -86,16 +86,17 @@ NumericMatrix numeric_matrix(const Table& table,
                              const std::vector<std::string>& columns,
                              const NumericMatrixOptions& options) {
   std::vector<std::string> wanted = columns;
-  std::unordered_set<std::string> seen(columns.begin(), columns.end());
+  std::unordered_set<std::string> seen;
+  for (const std::string& name : columns) {
+    if (seen.insert(name).second) continue;
+    throw InputError(fmt::format("{}: expected different columns, found {} twice",
+                                 table.source(), in_quotes(name)));
+  }
   for (const std::string& name : options.label_columns) {
     if (seen.insert(name).second) wanted.push_back(name);
   }
   std::vector<std::int64_t> positions;
   for (const std::string& name : wanted) positions.push_back(table.column_index(name));
-  if (seen.size() != wanted.size()) {
-    throw InputError(table.source() +
-                     ": a column is named twice in the choice of columns");
-  }
 
   const std::size_t width = columns.size();
   NumericMatrix matrix;
@@ -127,7 +128,10 @@ NumericMatrix numeric_matrix(const Table& table,
       }
     });
     if (missing >= 0 && options.missing == MissingPolicy::refuse) {
-      fail_at(table, row, wanted[static_cast<std::size_t>(missing)], "missing value");
+      const auto slot = static_cast<std::size_t>(missing);
+      fail_at(table, row, wanted[slot],
+              fmt::format("expected a {}, found a missing value",
+                          slot < width ? "number" : "label"));
     }
     if (missing >= 0) {
       ++matrix.dropped_rows;
@@ -150,7 +154,9 @@ std::vector<std::string> labels(const Table& table, const std::string& column,
   result.reserve(rows.size());
   for (const std::int64_t row : rows) {
     reader.read(row, [&](int, auto cell) {
-      if (is_missing(cell)) fail_at(table, row, column, "missing label");
+      if (is_missing(cell)) {
+        fail_at(table, row, column, "expected a label, found a missing value");
+      }
       result.push_back(to_text(cell));
       if (!is_printable_utf8(result.back())) {
         fail_at(table, row, column,

@@ -55,6 +55,8 @@ class Blocks final : public Dependence {
   at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
                     Random& random) const override;
   at::Tensor covariance(const at::Tensor& parameters) const override;
+  at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
+                          const at::Tensor& latents, Random& random) const override;
 
  private:
   class Memory;

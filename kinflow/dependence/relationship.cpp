@@ -96,6 +96,16 @@ SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
           values.clamp_min(0).to(relationship.device())};
 }
 
+void check_positive_semidefinite(const at::Tensor& relationship) {
+  // The trace is at most n times the largest eigenvalue: what it adds is rounding.
+  const at::Tensor diagonal = relationship.diagonal();
+  const double rounding = kRounding * diagonal.sum().item<double>();
+  const at::Tensor raised =
+      relationship + at::diag(at::full_like(diagonal, rounding));
+  const auto [factor, info] = at::linalg_cholesky_ex(raised);
+  if (info.item<int>() != 0) decompose_relationship(relationship);
+}
+
 /// Keeps the latents rotated into the eigenvectors' coordinates; a batch adds the
 /// rotation of what changed in its rows.
 class Relationship::Memory final : public LatentMemory {

@@ -19,6 +19,11 @@ struct SpectralDecomposition {
 /// @param relationship [n, n]
 SpectralDecomposition decompose_relationship(const at::Tensor& relationship);
 
+/// InputError where decompose_relationship() would refuse a symmetric matrix for a
+/// negative eigenvalue. Mostly a Cholesky factor decides, which is far cheaper.
+/// @param relationship [n, n] float64, symmetric, with a positive diagonal
+void check_positive_semidefinite(const at::Tensor& relationship);
+
 /// C = lambda I + (1 - lambda) G with G given and lambda in (0, 1) the one parameter,
 /// the share of variance that rows do not have in common with others. G is taken as it
 /// is: no rescaling, whatever its diagonal.

@@ -2,6 +2,7 @@
 #include "kinflow/evaluate/likelihood.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <numbers>
@@ -54,7 +55,14 @@ Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
     result.joint_log_density_nats = joint_of_relationship(model, dependence, latents);
   }
   if (!std::isfinite(result.mean_nll_nats)) {
-    throw NumericalError("the mean NLL is not finite");
+    const auto worst = at::isfinite(density).logical_not().to(at::kLong).argmax();
+    throw NumericalError(fmt::format(
+        "the density of row {} of the table is not finite: is it far outside the "
+        "training data?",
+        rows.kept_rows[static_cast<std::size_t>(worst.item<std::int64_t>())] + 1));
+  }
+  if (!std::isfinite(result.joint_log_density_nats.value_or(0))) {
+    throw NumericalError("the joint log-density is not finite");
   }
   return result;
 }

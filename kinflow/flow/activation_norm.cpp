@@ -21,8 +21,8 @@ at::Tensor ActivationNorm::from_latent(const at::Tensor& latents,
 }
 
 void ActivationNorm::visit_parameters(const ParameterVisitor& visit) {
-  visit("log_scale", log_scale_);
-  visit("shift", shift_);
+  visit({.name = "log_scale", .tensor = log_scale_});
+  visit({.name = "shift", .tensor = shift_});
 }
 
 void ActivationNorm::initialize_from(const at::Tensor& data) {

@@ -10,9 +10,6 @@
 namespace kinflow {
 namespace {
 
-// The last layer starts small, so that a new flow is close to the identity.
-constexpr double kLastLayerScale = 0.1;
-
 at::Tensor uniform(at::IntArrayRef shape, double limit, std::vector<Random>& random) {
   auto values = at::empty(shape, at::kDouble);
   const std::int64_t per_replica = values.numel() / shape[0];
@@ -28,21 +25,21 @@ at::Tensor uniform(at::IntArrayRef shape, double limit, std::vector<Random>& ran
 }  // namespace
 
 Conditioner::Conditioner(std::int64_t inputs, const std::vector<std::int64_t>& hidden,
-                         std::int64_t outputs, const std::vector<std::uint64_t>& seeds,
-                         std::uint64_t stream) {
+                         std::int64_t outputs, double first_gain,
+                         const std::vector<std::uint64_t>& seeds, std::uint64_t stream) {
   const auto replicas = static_cast<std::int64_t>(seeds.size());
   std::vector<Random> random;
   for (const auto seed : seeds) random.emplace_back(seed, stream);
   if (inputs == 0) {
-    biases_.push_back(uniform({replicas, 1, outputs}, kLastLayerScale, random));
+    biases_.push_back(at::zeros({replicas, 1, outputs}, at::kDouble));
     return;
   }
   std::int64_t width = inputs;
   for (std::size_t layer = 0; layer <= hidden.size(); ++layer) {
     const bool last = layer == hidden.size();
     const std::int64_t next = last ? outputs : hidden[layer];
-    const double limit =
-        (last ? kLastLayerScale : 1.0) / std::sqrt(static_cast<double>(width));
+    const double gain = last ? 0 : (layer == 0 ? first_gain : 1);
+    const double limit = gain / std::sqrt(static_cast<double>(width));
     weights_.push_back(uniform({replicas, width, next}, limit, random));
     biases_.push_back(uniform({replicas, 1, next}, limit, random));
     width = next;
@@ -63,8 +60,11 @@ void Conditioner::visit_parameters(const std::string& prefix,
                                    const ParameterVisitor& visit) {
   for (std::size_t layer = 0; layer < biases_.size(); ++layer) {
     const auto name = prefix + ".linear" + std::to_string(layer);
-    if (!weights_.empty()) visit(name + ".weight", weights_[layer]);
-    visit(name + ".bias", biases_[layer]);
+    const bool decays = layer > 0 || biases_.size() == 1;
+    if (!weights_.empty()) {
+      visit({.name = name + ".weight", .tensor = weights_[layer], .decays = decays});
+    }
+    visit({.name = name + ".bias", .tensor = biases_[layer], .decays = decays});
   }
 }
 

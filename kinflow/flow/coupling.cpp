@@ -27,7 +27,8 @@ Coupling::Coupling(CouplingColumns columns, std::int64_t parameters_per_column,
       mapped_(mapped_columns(columns_)),
       parameters_per_column_(parameters_per_column),
       conditioner_(columns_.dimension - mapped_ + columns_.context, network.hidden,
-                   mapped_ * parameters_per_column, network.seeds, network.stream) {
+                   mapped_ * parameters_per_column, network.first_gain, network.seeds,
+                   network.stream) {
   inverse_order_.resize(columns_.order.size());
   for (std::size_t i = 0; i < columns_.order.size(); ++i) {
     inverse_order_[static_cast<std::size_t>(columns_.order[i])] =

@@ -28,6 +28,7 @@ class Coupling : public Layer {
  public:
   struct Network {
     std::vector<std::int64_t> hidden;
+    double first_gain = 1;
     std::vector<std::uint64_t> seeds;  ///< one per replica
     std::uint64_t stream = 0;          ///< differs from layer to layer
   };

@@ -12,6 +12,9 @@
 namespace kinflow {
 namespace {
 
+// Sharp bends in the data need networks that bend in more than one place from the start.
+constexpr double kSplineFirstGain = 2;
+
 // Every second layer maps the part that the layer before left unchanged.
 CouplingColumns columns_of_layer(const FlowOptions& options, std::int64_t layer) {
   CouplingColumns columns{.dimension = options.dimension,
@@ -55,10 +58,12 @@ Flow::Flow(const FlowOptions& options, const std::vector<std::uint64_t>& seeds,
   const auto replicas = static_cast<std::int64_t>(seeds.size());
   for (std::int64_t layer = 0; layer < options.layers; ++layer) {
     auto columns = columns_of_layer(options, layer);
+    const bool spline = options.kind == FlowKind::spline;
     const Coupling::Network network{.hidden = options.hidden,
+                                    .first_gain = spline ? kSplineFirstGain : 1,
                                     .seeds = seeds,
                                     .stream = static_cast<std::uint64_t>(layer) + 1};
-    if (options.kind == FlowKind::spline) {
+    if (spline) {
       layers_.push_back(std::make_unique<SplineCoupling>(std::move(columns), options.bins,
                                                          options.bound, network));
     } else {
@@ -67,22 +72,24 @@ Flow::Flow(const FlowOptions& options, const std::vector<std::uint64_t>& seeds,
     }
   }
 
-  std::vector<at::Tensor> initial;
+  std::vector<at::Tensor> initial, decays;
   std::vector<at::Tensor*> owners;
   std::int64_t offset = 0;
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-    layers_[layer]->visit_parameters([&](const std::string& name, at::Tensor& tensor) {
-      const std::int64_t count = tensor.numel() / replicas;
-      slots_.push_back({.name = "layer" + std::to_string(layer) + "." + name,
-                        .shape = tensor.sizes().slice(1).vec(),
+    layers_[layer]->visit_parameters([&](const LayerParameter& parameter) {
+      const std::int64_t count = parameter.tensor.numel() / replicas;
+      slots_.push_back({.name = "layer" + std::to_string(layer) + "." + parameter.name,
+                        .shape = parameter.tensor.sizes().slice(1).vec(),
                         .offset = offset,
                         .count = count});
       offset += count;
-      initial.push_back(tensor.reshape({replicas, count}));
-      owners.push_back(&tensor);
+      initial.push_back(parameter.tensor.reshape({replicas, count}));
+      decays.push_back(at::full({1, count}, parameter.decays ? 1.0 : 0.0, at::kDouble));
+      owners.push_back(&parameter.tensor);
     });
   }
   values_ = at::cat(initial, 1).to(device, type).contiguous();
+  decay_mask_ = at::cat(decays, 1).to(device, type);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     auto shape = slots_[i].shape;
     shape.insert(shape.begin(), replicas);

@@ -57,6 +57,8 @@ class Flow {
 
   at::Tensor& values() { return values_; }
   const at::Tensor& values() const { return values_; }
+  /// 1 where weight decay applies and 0 elsewhere, [1, P].
+  const at::Tensor& decay_mask() const { return decay_mask_; }
   /// Gradient of a scalar in values(), [R, P]; the scalar comes from to_latent() of this
   /// flow, with gradients recorded.
   at::Tensor gradient_of(const at::Tensor& scalar) const;
@@ -74,7 +76,7 @@ class Flow {
   FlowOptions options_;
   std::vector<std::unique_ptr<Layer>> layers_;
   std::vector<Slot> slots_;
-  at::Tensor values_;
+  at::Tensor values_, decay_mask_;
   std::vector<at::Tensor> leaves_;  // the layers' views, in the order of slots_
 };
 

@@ -20,8 +20,13 @@ struct ElementwiseResult {
   at::Tensor log_slopes;
 };
 
-/// Receives the name of a parameter and the layer's own tensor, [R, ...].
-using ParameterVisitor = std::function<void(const std::string& name, at::Tensor& tensor)>;
+/// A learned tensor of a layer.
+struct LayerParameter {
+  std::string name;
+  at::Tensor& tensor;  ///< the layer's own, [R, ...]
+  bool decays = true;  ///< whether weight decay applies
+};
+using ParameterVisitor = std::function<void(const LayerParameter& parameter)>;
 
 /// An invertible map of rows with a leading replica axis R. Data and latents are
 /// [R, b, p]; context is [R, b, c], or undefined where the flow has none.

@@ -7,11 +7,18 @@
 
 namespace kinflow {
 
-Standardization Standardization::from(const at::Tensor& data) {
-  const auto mean = data.mean(0);
+Standardization Standardization::from(const at::Tensor& data, const at::Tensor& weights) {
+  const auto given = weights.defined() ? weights : at::ones({data.size(0)}, data.options());
+  const auto column = given.unsqueeze(1);
+  const auto weighted = (data * column).sum(0) / given.sum();
+  const auto in_range =
+      weighted.ge(data.amin(0)).logical_and(weighted.le(data.amax(0)));
+  const auto mean = at::where(in_range, weighted, data.mean(0));
   // Scaling by the largest distance first keeps the squares in range.
   const auto largest = (data - mean).abs().amax(0);
-  return {.mean = mean, .deviation = ((data - mean) / largest).std(0) * largest};
+  const auto positive = column.clamp_min(0);
+  const auto square = (((data - mean) / largest).square() * positive).sum(0) / positive.sum();
+  return {.mean = mean, .deviation = square.sqrt() * largest};
 }
 
 at::Tensor Standardization::apply(const at::Tensor& data) const {

@@ -13,7 +13,8 @@ class Adamax {
  public:
   explicit Adamax(const at::Tensor& parameters);
 
-  /// One step. @param learning_rate [R, 1]  @param weight_decay [R, 1] or undefined
+  /// One step. @param learning_rate [R, 1]  @param weight_decay of a shape that
+  /// broadcasts to [R, P], or undefined
   /// @param active [R, 1] bool or undefined; other replicas keep parameters and moments
   void step(at::Tensor& parameters, const at::Tensor& gradient,
             const at::Tensor& learning_rate, const at::Tensor& weight_decay,

@@ -13,6 +13,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/version.h"
+#include "kinflow/data/in_quotes.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/dependence/relationship.h"
 #include "kinflow/train/names.h"
@@ -62,6 +63,14 @@ FittedDependence make_dependence(const FitRequest& request, const FitRows& rows,
   return result;
 }
 
+// Weights of the rows for location and scale, C^-1 1 with all parameters at one half:
+// generalised least squares, so that rows of a large block count less.
+at::Tensor row_weights(const Dependence& law, at::Device device) {
+  const auto parameters = at::full({1, law.parameter_count()}, 0.5, at::kDouble).to(device);
+  const auto ones = at::ones({1, law.rows(), 1}, at::kDouble).to(device);
+  return law.precision_times(parameters, ones).view({law.rows()}).cpu();
+}
+
 // Dependence parameters at the start, [R, k]: one replica per value of a grid.
 at::Tensor start_parameters(const TrainOptions& options, const Dependence& law,
                             at::Device device) {
@@ -88,8 +97,10 @@ std::int64_t training_threads(const FitRequest& request) {
 std::string status_line(const Trainer& trainer, const Dependence& law) {
   const auto& last = trainer.history().back();
   const auto best = trainer.best_replica();
-  auto line = fmt::format("valid NLL {:.4f} (best {:.4f} at {})", last.valid_nll_nats,
-                          trainer.best_valid_nll(best), trainer.best_epoch(best));
+  auto line = fmt::format("valid NLL {} (best {} at {})",
+                          format_nats(last.valid_nll_nats),
+                          format_nats(trainer.best_valid_nll(best)),
+                          trainer.best_epoch(best));
   if (law.parameter_count() > 0) {
     line += fmt::format(", mean {} {:.3f}",
                         law.kind() == "relationship" ? "lambda" : "rho",
@@ -159,6 +170,15 @@ nlohmann::json new_record(const FitRequest& request) {
   return record;
 }
 
+// run.json and the model keep the paths, and JSON holds UTF-8 only.
+void check_paths(const DataRequest& data) {
+  for (const auto& path : {data.table, data.valid_table, data.relationship}) {
+    if (is_printable_utf8(path)) continue;
+    throw InputError(in_quotes(path, path.size()) +
+                     ": expected a path of UTF-8 text, since the run keeps it");
+  }
+}
+
 // A resumed run must see the data that it began with.
 void check_same_data(const nlohmann::json& before, const nlohmann::json& now,
                      const FitRequest& request) {
@@ -166,7 +186,7 @@ void check_same_data(const nlohmann::json& before, const nlohmann::json& now,
        {std::pair{"data_hash", request.data.table},
         std::pair{"valid_hash", request.data.valid_table},
         std::pair{"relationship_hash", request.data.relationship}}) {
-    if (before.value(key, "") != now.value(key, "")) {
+    if (before.value(key, nlohmann::json()) != now.value(key, nlohmann::json())) {
       throw InputError(path + ": has changed since the run began; start a new fit");
     }
   }
@@ -184,13 +204,15 @@ std::vector<double> default_grid(bool relationship) {
 FitResult fit(const FitRequest& request, const FitPlace& place, Logger& logger) {
   const auto start = Clock::now();
   if (!place.resume) RunFolder::check_free(place.directory);
+  check_paths(request.data);
   set_threads(request.threads);
   const auto device = find_device(request.device);
   const auto rows = read_fit_rows(request.data, request.train.seed);
   const auto dependence = make_dependence(request, rows, device);
 
   set_threads(training_threads(request));
-  const auto standardization = Standardization::from(rows.train.data);
+  const auto standardization =
+      Standardization::from(rows.train.data, row_weights(*dependence.law, device));
   const auto context_standardization =
       rows.train.context.defined() ? Standardization::from(rows.train.context)
                                    : Standardization{};
@@ -222,11 +244,11 @@ FitResult fit(const FitRequest& request, const FitPlace& place, Logger& logger) 
     check_same_data(RunFolder::open(place.directory).read_record(), record, request);
   }
   const auto folder = place.resume ? RunFolder::open(place.directory)
-                                   : RunFolder::create(place.directory);
-  if (!place.resume) folder.write_record(record);
+                                   : RunFolder::create(place.directory, record);
   if (place.resume) {
+    folder.remove_unfinished_files();
     const auto checkpoint = folder.read_checkpoint();
-    if (!checkpoint.empty()) trainer.restore(checkpoint);
+    if (!checkpoint.empty()) trainer.restore(checkpoint, folder.checkpoint_path());
     logger.info(fmt::format("resuming {} after epoch {}", place.directory,
                             trainer.epochs_done()));
   }
@@ -237,7 +259,14 @@ FitResult fit(const FitRequest& request, const FitPlace& place, Logger& logger) 
       dependence.law->parameter_count(),
       dependence.law->parameter_count() == 1 ? "dependence parameter"
                                              : "dependence parameters"));
-  train(trainer, folder, place, request, *dependence.law, logger);
+  try {
+    train(trainer, folder, place, request, *dependence.law, logger);
+  } catch (const NumericalError& error) {
+    record["status"] = "failed";
+    record["error"] = error.what();
+    folder.write_record(record);
+    throw;
+  }
 
   trainer.restore_best();
   const auto best = trainer.best_replica();

@@ -58,5 +58,7 @@ FitResult fit(const FitRequest& request, const FitPlace& place, Logger& logger);
 
 /// The request of a run folder that is to be resumed.
 FitRequest read_run_request(const std::string& directory);
+/// True where a run folder holds a finished run, with its model.
+bool run_is_finished(const std::string& directory);
 
 }  // namespace kinflow

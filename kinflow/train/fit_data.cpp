@@ -5,10 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "kinflow/core/error.h"
+#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/relationship_matrix.h"
 #include "kinflow/data/table.h"
+#include "kinflow/dependence/relationship.h"
 
 namespace kinflow {
 namespace {
@@ -122,11 +125,24 @@ LabelledBlocks make_blocks(const std::vector<std::string>& label_of_row,
   return labelled;
 }
 
+at::Tensor read_relationship(const std::string& path, std::int64_t rows) {
+  const auto matrix =
+      at::tensor(read_relationship_matrix(path, rows), at::kDouble).view({rows, rows});
+  try {
+    check_positive_semidefinite(matrix);
+  } catch (const InputError& error) {
+    throw InputError(path + ": " + error.what());
+  }
+  return matrix;
+}
+
 at::Tensor read_relationship(const std::string& path, const TableRows& rows) {
-  auto matrix = read_relationship_matrix(path, rows.table_rows);
+  const auto matrix = read_relationship(path, rows.table_rows);
+  if (static_cast<std::int64_t>(rows.kept_rows.size()) == rows.table_rows) return matrix;
+  const std::span<const double> all(matrix.data_ptr<double>(),
+                                    static_cast<std::size_t>(matrix.numel()));
   const auto kept = static_cast<std::int64_t>(rows.kept_rows.size());
-  if (kept < rows.table_rows) matrix = subset(matrix, rows.kept_rows);
-  return at::tensor(matrix, at::kDouble).view({kept, kept});
+  return at::tensor(subset(all, rows.kept_rows), at::kDouble).view({kept, kept});
 }
 
 FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
@@ -136,6 +152,12 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
       request.columns.empty() ? remaining_columns(table, request) : request.columns;
   if (rows.columns.empty()) {
     throw InputError(request.table + ": expected at least one data column, found none");
+  }
+  if (std::find(rows.columns.begin(), rows.columns.end(), request.group) !=
+      rows.columns.end()) {
+    throw InputError(fmt::format("{}: column {}: expected one role, found it both in "
+                                 "--group and in --columns",
+                                 request.table, in_quotes(request.group)));
   }
   const ColumnChoice choice{.columns = rows.columns,
                             .context = request.context,
@@ -168,7 +190,7 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
     }
     if (rows.train.data.size(0) < 2) {
       throw InputError(fmt::format("{}: expected at least 2 training rows, found {} after "
-                                   "the split",
+                                   "the split; give other rows with --valid",
                                    request.table, rows.train.data.size(0)));
     }
     check_spread(rows.train.data, rows.columns, request.table);

@@ -63,6 +63,9 @@ LabelledBlocks make_blocks(const std::vector<std::string>& label_of_row,
 /// A relationship matrix for the rows of a table: [n, n] float64, read from a file that
 /// has a row for every row of the table, without those that were dropped.
 at::Tensor read_relationship(const std::string& path, const TableRows& rows);
+/// A relationship matrix of `rows` rows. InputError, with the file's name, also where it
+/// is not positive semidefinite.
+at::Tensor read_relationship(const std::string& path, std::int64_t rows);
 
 /// Training and validation rows.
 struct FitRows {

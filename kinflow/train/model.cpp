@@ -2,6 +2,7 @@
 #include "kinflow/train/model.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <unordered_map>
@@ -23,6 +24,11 @@ at::Tensor as_double(const at::Tensor& tensor) { return tensor.to(at::kCPU, at::
 
 }  // namespace
 
+bool is_in_range(const std::string& kind, double parameter) {
+  return kind == "blocks" ? parameter >= 0 && parameter < 1
+                          : parameter > 0 && parameter <= 1;
+}
+
 double LearnedDependence::typical_parameter() const {
   if (kind != "blocks") return parameters.at(0);
   double weighted = 0, repeats = 0;
@@ -36,11 +42,17 @@ double LearnedDependence::typical_parameter() const {
 
 double LearnedDependence::parameter_for(const std::string& wanted,
                                         std::optional<double> instead) const {
+  if (instead && !is_in_range(wanted, *instead)) {
+    throw InputError(fmt::format("--parameter: expected a {}, found {}",
+                                 wanted == "blocks" ? "correlation in [0, 1)"
+                                                    : "lambda in (0, 1]",
+                                 *instead));
+  }
   if (instead) return *instead;
   if (kind == wanted) return typical_parameter();
-  throw InputError("the model was fitted with " + kind +
-                   " rows and has no parameter for " + wanted +
-                   "; give one with --parameter");
+  throw InputError(fmt::format(
+      "--parameter: expected one for {}, since the model was fitted with {}", wanted,
+      kind == "independent" ? "independent rows" : "a dependence of kind " + kind));
 }
 
 std::vector<double> LearnedDependence::correlations_of(

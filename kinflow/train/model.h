@@ -31,11 +31,15 @@ struct LearnedDependence {
   /// mean correlation, each block weighted by its size - 1 (its number of repeats).
   double typical_parameter() const;
   /// typical_parameter() for rows that depend in the way of `kind`, or `instead` where it
-  /// is given. InputError where the model learned about another kind.
+  /// is given. InputError where the model learned about another kind, and for a value
+  /// outside the range of the kind.
   double parameter_for(const std::string& kind, std::optional<double> instead) const;
   /// The correlation of each block by its label; typical_parameter() for unknown ones.
   std::vector<double> correlations_of(const std::vector<std::string>& blocks) const;
 };
+
+/// True for a correlation in [0, 1), or a lambda in (0, 1].
+bool is_in_range(const std::string& kind, double parameter);
 
 /// A flow for one data set, with one replica.
 struct Model {
@@ -65,6 +69,10 @@ double joint_log_density(const Dependence& dependence, const at::Tensor& paramet
 /// Writes a safetensors file with a versioned JSON description in its metadata.
 void save_model(const std::string& path, const Model& model);
 /// Reads it back, bit for bit. Throws InputError for anything else than such a file.
-Model load_model(const std::string& path, at::Device device = at::kCPU);
+/// @param arithmetic  of the flow; not given: the type it was trained in. A trained flow
+///     contracts by factors of a thousand between clusters of data, so that single
+///     precision loses the way back from latents; double precision keeps it.
+Model load_model(const std::string& path, at::Device device = at::kCPU,
+                 std::optional<at::ScalarType> arithmetic = {});
 
 }  // namespace kinflow

@@ -4,9 +4,11 @@
 
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
+#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/safetensors.h"
 #include "kinflow/train/model.h"
 #include "kinflow/train/names.h"
@@ -47,12 +49,29 @@ LearnedDependence dependence_from(const JsonReader& json, const std::string& pat
   if (learned.sizes.size() != (blocks ? learned.labels.size() : 0)) {
     throw InputError(path + ": key 'dependence.sizes': expected one for each label");
   }
-  if (!parameters.ge(0).logical_and(parameters.le(1)).all().item<bool>()) {
-    throw InputError(path + ": tensor 'dependence.parameters': expected values in [0, 1]");
-  }
   const auto* values = parameters.data_ptr<double>();
   learned.parameters.assign(values, values + expected);
+  for (const double parameter : learned.parameters) {
+    if (is_in_range(learned.kind, parameter)) continue;
+    throw InputError(fmt::format("{}: tensor 'dependence.parameters': expected {}, found {}",
+                                 path, blocks ? "values in [0, 1)" : "a value in (0, 1]",
+                                 parameter));
+  }
   return learned;
+}
+
+// Names of columns: text that fits into the header of a table, each once.
+void check_names(const std::vector<std::string>& columns,
+                 const std::vector<std::string>& context_columns,
+                 const std::string& path) {
+  std::set<std::string> seen;
+  for (const auto& names : {columns, context_columns}) {
+    for (const auto& name : names) {
+      if (!name.empty() && is_printable_utf8(name) && seen.insert(name).second) continue;
+      throw InputError(path + ": expected different names of columns, found " +
+                       in_quotes(name));
+    }
+  }
 }
 
 Standardization standardization_from(const NamedTensors& tensors, const std::string& name,
@@ -70,7 +89,8 @@ Standardization standardization_from(const NamedTensors& tensors, const std::str
 }
 
 std::unique_ptr<Flow> flow_from(const FlowOptions& options, const NamedTensors& tensors,
-                                const std::string& path, at::Device device) {
+                                const std::string& path, at::Device device,
+                                std::optional<at::ScalarType> arithmetic) {
   // Before a flow of the described size is made, the file must hold as many numbers.
   double stored = 0;
   at::ScalarType type = at::kFloat;
@@ -86,7 +106,8 @@ std::unique_ptr<Flow> flow_from(const FlowOptions& options, const NamedTensors& 
   if (type != at::kFloat && type != at::kDouble) {
     throw InputError(path + ": expected weights of type F32 or F64");
   }
-  auto flow = std::make_unique<Flow>(options, std::vector<std::uint64_t>{0}, type, device);
+  auto flow = std::make_unique<Flow>(options, std::vector<std::uint64_t>{0},
+                                     arithmetic.value_or(type), device);
   const at::NoGradGuard no_grad;
   for (const auto& slot : flow->slots()) {
     const auto values =
@@ -127,7 +148,8 @@ void save_model(const std::string& path, const Model& model) {
   save_tensors(path, {{kMetadataKey, description.dump()}}, tensors);
 }
 
-Model load_model(const std::string& path, at::Device device) {
+Model load_model(const std::string& path, at::Device device,
+                 std::optional<at::ScalarType> arithmetic) {
   const auto [metadata, tensors] = load_tensors(path);
   const auto text = metadata.find(kMetadataKey);
   if (text == metadata.end()) {
@@ -148,9 +170,10 @@ Model load_model(const std::string& path, at::Device device) {
               .standardization = standardization_from(tensors, "standardization",
                                                       options.dimension, path),
               .context_standardization = {},
-              .flow = flow_from(options, tensors, path, device),
+              .flow = flow_from(options, tensors, path, device, arithmetic),
               .dependence = dependence_from(json.object("dependence"), path, tensors),
               .record = description.value("record", nlohmann::json::object())};
+  check_names(model.columns, model.context_columns, path);
   if (static_cast<std::int64_t>(model.columns.size()) != options.dimension ||
       static_cast<std::int64_t>(model.context_columns.size()) != options.context) {
     throw InputError(path + ": column names do not match the flow's dimension");

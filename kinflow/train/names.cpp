@@ -1,7 +1,6 @@
 // Names of enumerations, and options as JSON.
 #include "kinflow/train/names.h"
 
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "kinflow/core/json_reader.h"
@@ -76,6 +75,8 @@ nlohmann::json to_json(const TrainOptions& options) {
           {"seed", options.seed},
           {"start", options.start},
           {"dependence_rate", options.dependence_rate},
+          {"prior", options.prior},
+          {"memory_share", options.memory_share},
           {"grid", options.grid},
           {"stage_epochs", options.stage_epochs},
           {"stage_steps", options.stage_steps},
@@ -83,21 +84,22 @@ nlohmann::json to_json(const TrainOptions& options) {
 }
 
 TrainOptions train_options_from(const JsonReader& json) {
-  const double largest = std::numeric_limits<double>::max();
   return {.schedule = json.one_of("schedule", schedule_names()),
           .estimator = json.one_of("estimator", estimator_names()),
           .epochs = json.integer("epochs", 1, kManySteps),
           .batch_size = json.integer("batch_size", 2, kManySteps),
-          .learning_rate = json.number("learning_rate", 0, largest),
-          .weight_decay = json.number("weight_decay", 0, largest),
+          .learning_rate = json.number("learning_rate", 0, kLargestRate),
+          .weight_decay = json.number("weight_decay", 0, kLargestRate),
           .patience = json.integer("patience", 1, kManySteps),
           .seed = json.seed("seed"),
           .start = json.number("start", 0, 1),
-          .dependence_rate = json.number("dependence_rate", 0, largest),
+          .dependence_rate = json.number("dependence_rate", 0, kLargestRate),
+          .prior = json.number("prior", 0, kLargestRate),
+          .memory_share = json.number("memory_share", 0, 1),
           .grid = json.numbers("grid", 0, 1),
           .stage_epochs = json.integer("stage_epochs", 1, kManySteps),
           .stage_steps = json.integer("stage_steps", 1, kManySteps),
-          .stage_rate = json.number("stage_rate", 0, largest)};
+          .stage_rate = json.number("stage_rate", 0, kLargestRate)};
 }
 
 }  // namespace kinflow

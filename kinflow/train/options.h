@@ -7,6 +7,9 @@
 
 namespace kinflow {
 
+/// Learning rates and weight decays beyond this overflow float32 sooner or later.
+inline constexpr double kLargestRate = 1e6;
+
 enum class Schedule {
   baseline,    ///< rows taken as independent
   grid,        ///< one flow per value of the dependence parameter, best by validation
@@ -16,8 +19,8 @@ enum class Schedule {
 
 enum class Estimator {
   pairs,   ///< the pairs of rows inside a batch; unbiased, noisy
-  memory,  ///< the last known latents of all rows; quiet, less than an epoch stale
-  hybrid   ///< pairs for the flow, memory for the dependence parameters
+  memory,  ///< the last known latents of all rows; quiet, at most two epochs stale
+  hybrid   ///< a mixture of both for the flow, memory for the dependence parameters
 };
 
 struct TrainOptions {
@@ -26,14 +29,20 @@ struct TrainOptions {
   std::int64_t epochs = 100;
   std::int64_t batch_size = 256;
   double learning_rate = 0.01;
-  double weight_decay = 0.01;  ///< on all weights of the flow, not on the dependence
+  /// Coupled, on the flow alone, the first layers of its networks excepted.
+  double weight_decay = 0.001;
   std::int64_t patience = 30;  ///< epochs without a better validation NLL before stopping
   std::uint64_t seed = 0;      ///< of the initial weights and the order of rows
 
   /// Start of every dependence parameter, in (0, 1).
-  double start = 0.1;
-  /// Learning rate of the dependence parameters as a multiple of the flow's.
-  double dependence_rate = 1;
+  double start = 0.3;
+  /// Learning rate of the dependence parameters as a multiple of the flow's. Their exact
+  /// gradient bears a large one, and a rho that lags behind inflates the latents.
+  double dependence_rate = 10;
+  /// Every dependence parameter has a Beta(1 + prior, 1 + prior) prior; 0: none.
+  double prior = 1;
+  /// Share of memory in the flow's gradient of the hybrid estimator.
+  double memory_share = 0.25;
   /// Values of the dependence parameter that schedule `grid` tries.
   std::vector<double> grid = {};
   /// Schedule `alternating`: epochs of the flow between two stages of the parameters,

@@ -15,8 +15,14 @@
 namespace kinflow {
 namespace {
 
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+// A number that is not finite is a missing value.
 std::string number(double value) {
-  return std::isnan(value) ? "" : fmt::format("{}", value);
+  return std::isfinite(value) ? fmt::format("{}", value) : "";
 }
 
 std::string line_of(const EpochRecord& record) {
@@ -29,27 +35,34 @@ std::string line_of(const EpochRecord& record) {
 
 RunFolder RunFolder::open(const std::string& directory) {
   RunFolder folder(directory);
-  if (!std::filesystem::exists(folder.record_path())) {
+  if (!exists(folder.record_path())) {
     throw InputError(directory + ": expected a run folder, found no run.json in it");
   }
   return folder;
 }
 
 void RunFolder::check_free(const std::string& directory) {
-  if (std::filesystem::exists(RunFolder(directory).record_path())) {
+  if (exists(RunFolder(directory).record_path())) {
     throw InputError(directory +
                      ": already holds a run; go on with --resume, or name another --out");
   }
 }
 
-RunFolder RunFolder::create(const std::string& directory) {
+RunFolder RunFolder::create(const std::string& directory, const nlohmann::json& record) {
   check_free(directory);
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
+  const bool is_new = std::filesystem::create_directories(directory, error);
   if (error) {
     throw InputError(directory + ": cannot make the folder (" + error.message() + ")");
   }
-  return RunFolder(directory);
+  RunFolder folder(directory);
+  try {
+    folder.write_record(record);
+  } catch (const InputError&) {
+    if (is_new) std::filesystem::remove(directory, error);
+    throw;
+  }
+  return folder;
 }
 
 nlohmann::json RunFolder::read_record() const {
@@ -80,7 +93,7 @@ void RunFolder::append_metrics(const std::vector<EpochRecord>& history,
 }
 
 NamedTensors RunFolder::read_checkpoint() const {
-  if (!std::filesystem::exists(checkpoint_path())) return {};
+  if (!exists(checkpoint_path())) return {};
   return load_tensors(checkpoint_path()).second;
 }
 
@@ -93,15 +106,29 @@ void RunFolder::remove_checkpoint() const {
   std::filesystem::remove(checkpoint_path(), ignored);
 }
 
-std::string model_path_of(const std::string& run_or_file) {
-  if (!std::filesystem::is_directory(run_or_file)) return run_or_file;
-  const auto folder = RunFolder::open(run_or_file);
-  if (!std::filesystem::exists(folder.model_path())) {
-    throw InputError(run_or_file +
-                     ": the run has no model yet; finish it with 'kinflow fit --resume " +
-                     run_or_file + "'");
+void RunFolder::remove_unfinished_files() const {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
+    if (entry.path().extension() != ".tmp") continue;
+    std::filesystem::remove(entry.path(), ignored);
   }
-  return folder.model_path();
+}
+
+std::string model_path_of(const std::string& run_or_file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(run_or_file, ignored)) return run_or_file;
+  const auto folder = RunFolder::open(run_or_file);
+  if (exists(folder.model_path())) return folder.model_path();
+  const auto record = folder.read_record();
+  const auto error = record.find("error");
+  if (record.is_object() && error != record.end() && error->is_string()) {
+    throw InputError(run_or_file + ": expected a finished run, found one that failed: " +
+                     error->get<std::string>());
+  }
+  throw InputError(run_or_file +
+                   ": expected a finished run, found one without a model; finish it with "
+                   "'kinflow fit --resume " +
+                   run_or_file + "'");
 }
 
 std::string file_hash(const std::string& path) {

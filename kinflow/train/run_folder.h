@@ -16,8 +16,9 @@ class RunFolder {
   static RunFolder open(const std::string& directory);
   /// InputError where the folder already holds a run.
   static void check_free(const std::string& directory);
-  /// Makes the folder, also its parents; InputError where it cannot be made or is not free.
-  static RunFolder create(const std::string& directory);
+  /// Makes the folder, also its parents, with a first record. InputError where it is not
+  /// free or cannot be written; then no new folder remains.
+  static RunFolder create(const std::string& directory, const nlohmann::json& record);
 
   std::string model_path() const { return directory_ + "/model.safetensors"; }
   std::string checkpoint_path() const { return directory_ + "/checkpoint.safetensors"; }
@@ -36,6 +37,8 @@ class RunFolder {
   NamedTensors read_checkpoint() const;
   void write_checkpoint(const NamedTensors& state) const;
   void remove_checkpoint() const;
+  /// Removes files that a killed process had not finished.
+  void remove_unfinished_files() const;
 
  private:
   explicit RunFolder(std::string directory) : directory_(std::move(directory)) {}

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/log.h"
 #include "kinflow/core/random.h"
 #include "kinflow/flow/density.h"
 
@@ -41,7 +42,8 @@ std::vector<std::int64_t> batch_bounds(std::int64_t rows, std::int64_t batch_siz
 bool needs_memory(const TrainOptions& options, const Dependence& dependence) {
   if (dependence.parameter_count() == 0) return false;
   if (options.estimator == Estimator::memory) return true;
-  return options.estimator == Estimator::hybrid && options.schedule == Schedule::joint;
+  return options.estimator == Estimator::hybrid &&
+         (options.schedule == Schedule::joint || options.memory_share > 0);
 }
 
 }  // namespace
@@ -145,11 +147,8 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate) {
   const auto parameters = dependence_.from_unconstrained(unconstrained_);
   const auto latents = at::nan_to_num(result.latents.detach(), 0, 0, 0);
   if (memory_) memory_->update(rows, latents);
-  const bool from_memory = memory_ && options_.estimator == Estimator::memory;
   const auto precision_rows =
-      (from_memory ? memory_->precision_rows(parameters, rows)
-                   : dependence_.pairs_rows(parameters, rows, latents))
-          .to(latents.scalar_type());
+      estimated_precision_rows(parameters, rows, latents).to(latents.scalar_type());
   const auto losses = (result.latents * precision_rows).sum(-1) - result.log_abs_det;
   const auto gradient = flow_.gradient_of(losses.mean(1).sum());
 
@@ -158,7 +157,7 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate) {
   const bool all_sound = sound.all().item<bool>();
   if (!all_sound) skipped_ += sound.logical_not();
   const auto active = all_sound ? at::Tensor() : sound;
-  const auto decay = at::full_like(rate, options_.weight_decay);
+  const auto decay = flow_.decay_mask() * options_.weight_decay;
   flow_optimizer_.step(flow_.values(), gradient, rate, decay, active);
   if (options_.schedule == Schedule::joint && dependence_.parameter_count() > 0) {
     const auto parameter_gradient =
@@ -167,6 +166,18 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate) {
     step_dependence(parameters, parameter_gradient, rate * options_.dependence_rate, active);
   }
   return batch_nll(parameters, losses.detach(), latents, precision_rows);
+}
+
+at::Tensor Trainer::estimated_precision_rows(const at::Tensor& parameters,
+                                             const at::Tensor& rows,
+                                             const at::Tensor& latents) const {
+  const double share = memory_ == nullptr                            ? 0
+                       : options_.estimator == Estimator::memory ? 1
+                                                                 : options_.memory_share;
+  if (share == 1) return memory_->precision_rows(parameters, rows);
+  const auto pairs = dependence_.pairs_rows(parameters, rows, latents);
+  if (share == 0) return pairs;
+  return at::lerp(pairs, memory_->precision_rows(parameters, rows), share);
 }
 
 // `losses` hold the whole quadratic form of a row; the likelihood has half of it.
@@ -185,7 +196,9 @@ at::Tensor Trainer::batch_nll(const at::Tensor& parameters, const at::Tensor& lo
 
 void Trainer::step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,
                               const at::Tensor& rate, const at::Tensor& active) {
-  const auto per_row = dependence_.unconstrained_gradient(parameters, gradient) /
+  // A Beta prior in every parameter keeps those of small blocks away from 0 and 1.
+  const auto prior = -options_.prior / (parameters * (1 - parameters)) * (1 - 2 * parameters);
+  const auto per_row = dependence_.unconstrained_gradient(parameters, gradient + prior) /
                        static_cast<double>(data_.train.size(0));
   dependence_optimizer_.step(unconstrained_, per_row, rate.to(at::kDouble), {}, active);
 }
@@ -240,9 +253,9 @@ void Trainer::recover_diverged(const at::Tensor& nll) {
   dependence_optimizer_.reset(diverged);
   reset_memory();
   warnings_.push_back(fmt::format(
-      "epoch {}: training diverged (validation NLL {:.4g}); back to the best weights with "
-      "a tenth of the learning rate",
-      epoch_, nll.masked_select(diverged).max().item<double>()));
+      "epoch {}: training diverged (validation NLL {}); back to the best weights with a "
+      "tenth of the learning rate",
+      epoch_, format_nats(nll.masked_select(diverged).max().item<double>())));
   if (restarts_.gt(kMaximumRestarts).all().item<bool>()) {
     throw NumericalError(fmt::format(
         "training diverged {} times, last at epoch {}; try a smaller --learning-rate "
@@ -334,22 +347,28 @@ NamedTensors Trainer::state() {
   return state;
 }
 
-void Trainer::restore(const NamedTensors& state) {
+void Trainer::restore(const NamedTensors& state, const std::string& source) {
   const at::NoGradGuard no_grad;
   visit_state([&](const std::string& name, at::Tensor& tensor) {
-    tensor.copy_(expect_tensor(state, name, tensor.sizes(), tensor.scalar_type(),
-                               "checkpoint"));
+    tensor.copy_(
+        expect_tensor(state, name, tensor.sizes(), tensor.scalar_type(), source));
   });
   if (memory_) {
     const auto& latents = memory_->latents();
-    memory_->reset(expect_tensor(state, "memory", latents.sizes(), latents.scalar_type(),
-                                 "checkpoint")
-                       .to(latents.device()));
+    memory_->reset(
+        expect_tensor(state, "memory", latents.sizes(), latents.scalar_type(), source)
+            .to(latents.device()));
   }
   const auto records = state.find("history");
-  const std::int64_t count = records == state.end() ? 0 : records->second.size(0);
-  const auto history =
-      expect_tensor(state, "history", {count, 6}, at::kDouble, "checkpoint");
+  const bool has_records = records != state.end() && records->second.dim() == 2;
+  const std::int64_t count =
+      std::max<std::int64_t>(1, has_records ? records->second.size(0) : 0);
+  const auto history = expect_tensor(state, "history", {count, 6}, at::kDouble, source);
+  const double last_epoch = history[count - 1][0].item<double>();
+  if (!(last_epoch >= 0 && last_epoch <= static_cast<double>(options_.epochs))) {
+    throw InputError(fmt::format("{}: tensor 'history': expected epochs from 0 to {}",
+                                 source, options_.epochs));
+  }
   const auto* in = history.data_ptr<double>();
   history_.clear();
   for (std::int64_t i = 0; i < count; ++i, in += 6) {

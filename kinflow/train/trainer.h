@@ -78,12 +78,16 @@ class Trainer {
   /// Everything that the next epochs depend on, for checkpoints, and its return. A
   /// restored trainer goes on to exactly the numbers of an undisturbed one.
   NamedTensors state();
-  void restore(const NamedTensors& state);
+  /// @param source  stands for the file in messages of an InputError
+  void restore(const NamedTensors& state, const std::string& source = "checkpoint");
 
  private:
   at::Tensor for_all_replicas(const at::Tensor& rows) const;
   at::Tensor learning_rate(std::int64_t batch) const;
   at::Tensor step(const at::Tensor& rows, const at::Tensor& rate);
+  at::Tensor estimated_precision_rows(const at::Tensor& parameters,
+                                      const at::Tensor& rows,
+                                      const at::Tensor& latents) const;
   at::Tensor batch_nll(const at::Tensor& parameters, const at::Tensor& losses,
                        const at::Tensor& latents, const at::Tensor& precision_rows) const;
   void step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,

@@ -95,7 +95,7 @@ TEST(Table, TabsSeparateTheCellsOfTsvAndTxt) {
   const Table table = parse_table("a\tb c\n1\t\n2\t3\n", "t.tsv", TableFormat::tsv);
   EXPECT_EQ(table.names(), (Labels{"a", "b c"}));
   EXPECT_EQ(input_error_of([&] { numeric_matrix(table, {"b c"}); }),
-            "t.tsv:2: column 'b c': missing value");
+            "t.tsv:2: column 'b c': expected a number, found a missing value");
 }
 
 TEST(Table, ArraysAreTablesWithNumberedColumns) {
@@ -106,7 +106,7 @@ TEST(Table, ArraysAreTablesWithNumberedColumns) {
   EXPECT_EQ(numeric_matrix(table, {"x3", "x1"}).values, (Numbers{3, 1, 6, 4}));
   EXPECT_EQ(labels(table, "x1"), (Labels{"1", "4"}));
   EXPECT_EQ(input_error_of([&] { numeric_matrix(table, {"x2"}); }),
-            folder.path("t.npy") + ":2: column 'x2': missing value");
+            folder.path("t.npy") + ":2: column 'x2': expected a number, found a missing value");
   write_npy(folder.path("v.npy"), {2}, Numbers{1, 2});
   EXPECT_EQ(read_table(folder.path("v.npy")).names(), (Labels{"x1"}));
 }
@@ -213,7 +213,7 @@ TEST(Table, NumbersTooSmallForFloat64AreZero) {
 TEST(Table, MissingValuesAreRefusedWithTheirPlace) {
   for (const std::string cell : {"", "NA", "nan", "NaN", "NAN", "-nan", "\"\"", " "}) {
     EXPECT_EQ(number_error("x1,x2\n1,2\n" + cell + ",2\n"),
-              "t.csv:3: column 'x1': missing value")
+              "t.csv:3: column 'x1': expected a number, found a missing value")
         << cell;
   }
 }
@@ -227,10 +227,10 @@ TEST(Table, RowsWithMissingValuesAreDroppedAndCounted) {
   EXPECT_EQ(matrix.dropped_rows, 3);
   EXPECT_EQ(labels(table, "g", matrix.kept_rows), (Labels{"b", "d"}));
   EXPECT_EQ(input_error_of([&] { labels(table, "g"); }),
-            "t.csv:4: column 'g': missing label");
+            "t.csv:4: column 'g': expected a label, found a missing value");
   EXPECT_EQ(
       input_error_of([&] { numeric_matrix(table, {"x2"}, {.label_columns = {"g"}}); }),
-      "t.csv:2: column 'x2': missing value");
+      "t.csv:2: column 'x2': expected a number, found a missing value");
 }
 
 TEST(Table, NoRowLeftIsRefused) {
@@ -250,7 +250,7 @@ TEST(Table, UnknownColumnIsRefusedWithTheColumnsThereAre) {
   EXPECT_EQ(input_error_of([&] {
               numeric_matrix(table, {"x1", "x1"});
             }),
-            "t.csv: a column is named twice in the choice of columns");
+            "t.csv: expected different columns, found 'x1' twice");
 }
 
 TEST(Table, LabelsMustBeText) {

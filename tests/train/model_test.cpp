@@ -118,6 +118,13 @@ TEST_F(ModelFile, TrainedDensityIntegratesToOne) {
   Logger silent;
   const auto result = fit(request, {.directory = path("run")}, silent);
 
+  // Weights trained in single precision, arithmetic in double: a long way there and back.
+  const auto precise = load_model(path("run/model.safetensors"), at::kCPU, at::kDouble);
+  const auto rows = at::randn({100'000, 2}, at::kDouble) *
+                    at::tensor({1.0, 5.0}, at::kDouble).repeat({50'000}).unsqueeze(1);
+  const auto back = precise.from_latent(precise.to_latent(rows, {}).latents, {});
+  EXPECT_LT((back - rows).abs().max().item<double>(), 1e-10);
+
   const std::int64_t side = 1200;
   const double low = -9, high = 9, cell = (high - low) / static_cast<double>(side);
   const auto axis = at::arange(side, at::kDouble).add(0.5).mul(cell).add(low);

@@ -46,7 +46,7 @@ void expect_step_follows_the_dense_gradient(const Dependence& law, double start)
                              .batch_size = rows,
                              .learning_rate = 0,
                              .weight_decay = 0,
-                             .dependence_rate = 1};
+                             .prior = 0};
   Flow flow(kSmallFlow, {1, 2}, at::kDouble);
   Flow oracle(kSmallFlow, {1, 2}, at::kDouble);
   const auto parameters = at::full({2, law.parameter_count()}, start, at::kDouble);
@@ -125,6 +125,44 @@ TEST(Trainer, PairsGradientIsUnbiasedOverAllBatches) {
     const auto difference = (sum / static_cast<double>(batches) - exact).abs().max();
     EXPECT_LT(difference.item<double>(), 1e-12);
   }
+}
+
+// The gradient of one full batch, from the optimiser's first moment.
+NamedTensors state_after_one_step(const Dependence& law, TrainOptions options) {
+  options.epochs = 1;
+  options.batch_size = 10;
+  options.learning_rate = 0;
+  options.weight_decay = 0;
+  Flow flow(kSmallFlow, {1}, at::kDouble);
+  const auto data = normal({law.rows(), 2}, 1);
+  Trainer trainer(flow, law, {.train = data, .valid = data}, options,
+                  at::full({1, law.parameter_count()}, 0.2, at::kDouble));
+  trainer.run_epoch();
+  return trainer.state();
+}
+
+TEST(Trainer, HybridMixesPairsAndMemoryForTheFlow) {
+  const Blocks law(some_blocks(20));
+  const auto moment = [&](Estimator estimator, double share) {
+    return state_after_one_step(law, {.estimator = estimator, .memory_share = share})
+        .at("flow.first_moment");
+  };
+  const auto pairs = moment(Estimator::pairs, 0), memory = moment(Estimator::memory, 0);
+  EXPECT_GT((pairs - memory).abs().max().item<double>(), 1e-6);
+  EXPECT_TRUE(at::allclose(moment(Estimator::hybrid, 0), pairs, 0, 1e-14));
+  EXPECT_TRUE(at::allclose(moment(Estimator::hybrid, 0.25), 0.75 * pairs + 0.25 * memory,
+                           0, 1e-12));
+}
+
+TEST(Trainer, PriorAddsTheGradientOfABetaDensity) {
+  const Blocks law(some_blocks(20));
+  const auto moment = [&](double prior) {
+    return state_after_one_step(law, {.prior = prior}).at("dependence.first_moment");
+  };
+  // Two steps of half the rows; the moment is 0.1 (0.9 + 1) times the constant addition.
+  const auto added = moment(3) - moment(0);
+  const double expected = -3 * (1 - 2 * 0.2) / 20 * 0.1 * 1.9;
+  EXPECT_LT((added - expected).abs().max().item<double>(), 1e-12);
 }
 
 struct Case {

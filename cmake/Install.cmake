@@ -1,0 +1,24 @@
+# Installs the tool, the libraries and what find_package(kinflow) needs.
+include(CMakePackageConfigHelpers)
+
+set(KINFLOW_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/kinflow)
+install(TARGETS kinflow_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(
+  TARGETS kinflow kinflow_report kinflow_data kinflow_openblas
+  EXPORT kinflowTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(
+  DIRECTORY kinflow
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING
+  PATTERN "*.h")
+install(
+  EXPORT kinflowTargets
+  NAMESPACE kinflow::
+  DESTINATION ${KINFLOW_CMAKE_DIR})
+configure_package_config_file(cmake/kinflowConfig.cmake.in kinflowConfig.cmake
+                              INSTALL_DESTINATION ${KINFLOW_CMAKE_DIR})
+write_basic_package_version_file(kinflowConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/kinflowConfig.cmake
+              ${PROJECT_BINARY_DIR}/kinflowConfigVersion.cmake
+        DESTINATION ${KINFLOW_CMAKE_DIR})

@@ -1,0 +1,150 @@
+// Scores and draws of a model against dense algebra.
+#include "kinflow/evaluate/likelihood.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kinflow/core/error.h"
+#include "kinflow/evaluate/sample.h"
+
+namespace kinflow {
+namespace {
+
+Model some_model(const LearnedDependence& dependence) {
+  at::manual_seed(1);
+  Model model{.columns = {"a", "b"},
+              .context_columns = {},
+              .standardization = {at::tensor({1.0, -2.0}, at::kDouble),
+                                  at::tensor({0.5, 3.0}, at::kDouble)},
+              .context_standardization = {},
+              .flow = std::make_unique<Flow>(
+                  FlowOptions{.dimension = 2, .hidden = {8}, .bins = 4},
+                  std::vector<std::uint64_t>{1}, at::kDouble),
+              .dependence = dependence,
+              .record = {}};
+  const at::NoGradGuard no_grad;
+  model.flow->values() += at::randn_like(model.flow->values()) * 0.2;
+  return model;
+}
+
+TableRows some_rows(std::vector<std::string> labels) {
+  const auto n = static_cast<std::int64_t>(labels.size());
+  return {.data = at::randn({n, 2}, at::kDouble) * at::tensor({0.5, 3.0}, at::kDouble),
+          .context = {},
+          .labels = std::move(labels),
+          .kept_rows = {},
+          .table_rows = n};
+}
+
+// log p(X) from the dense covariance of the rows' latents.
+double dense_joint(const Model& model, const at::Tensor& data, const at::Tensor& covariance) {
+  const auto result = model.to_latent(data, {});
+  const auto& latents = result.latents;
+  const double quadratic =
+      (latents * at::linalg_solve(covariance, latents, true)).sum().item<double>();
+  const double log_det = std::get<1>(at::linalg_slogdet(covariance)).item<double>();
+  return result.log_abs_det.sum().item<double>() - 0.5 * quadratic -
+         0.5 * static_cast<double>(data.size(1)) * log_det -
+         0.5 * static_cast<double>(data.numel()) * std::log(2 * M_PI);
+}
+
+const LearnedDependence kBlocks{.kind = "blocks",
+                                .column = "g",
+                                .labels = {"x", "y"},
+                                .sizes = {3, 2},
+                                .parameters = {0.7, 0.2}};
+
+TEST(Likelihood, JointOfBlocksUsesTheCorrelationOfEachLabel) {
+  const auto model = some_model(kBlocks);
+  const auto rows = some_rows({"x", "new", "y", "x", "y", "new"});
+  const double typical = (2 * 0.7 + 1 * 0.2) / 3;
+  auto covariance = at::eye(6, at::kDouble);
+  const auto link = [&](std::int64_t i, std::int64_t j, double rho) {
+    covariance[i][j] = rho;
+    covariance[j][i] = rho;
+  };
+  link(0, 3, 0.7);
+  link(2, 4, 0.2);
+  link(1, 5, typical);
+  const auto result =
+      evaluate_likelihood(model, rows, {.by_group = true, .relationship = {}, .parameter = {}});
+  EXPECT_NEAR(*result.joint_log_density_nats, dense_joint(model, rows.data, covariance),
+              1e-9);
+  EXPECT_NEAR(result.mean_nll_nats * 6,
+              -dense_joint(model, rows.data, at::eye(6, at::kDouble)), 1e-9);
+}
+
+TEST(Likelihood, JointOfARelationshipUsesLambda) {
+  const auto model = some_model({.kind = "relationship",
+                                 .column = {},
+                                 .labels = {},
+                                 .sizes = {},
+                                 .parameters = {0.3}});
+  const auto rows = some_rows({"", "", "", ""});
+  const auto factor = at::randn({4, 4}, at::kDouble);
+  const auto matrix = factor.matmul(factor.t());
+  const auto covariance = 0.3 * at::eye(4, at::kDouble) + 0.7 * matrix;
+  const auto result = evaluate_likelihood(
+      model, rows, {.by_group = false, .relationship = matrix, .parameter = {}});
+  EXPECT_NEAR(*result.joint_log_density_nats, dense_joint(model, rows.data, covariance),
+              1e-8);
+}
+
+TEST(Likelihood, AModelWithoutTheParameterAsksForOne) {
+  const auto model = some_model({});
+  const auto rows = some_rows({"x", "x"});
+  EXPECT_THROW(evaluate_likelihood(
+                   model, rows, {.by_group = true, .relationship = {}, .parameter = {}}),
+               InputError);
+  EXPECT_NO_THROW(evaluate_likelihood(
+      model, rows, {.by_group = true, .relationship = {}, .parameter = 0.5}));
+}
+
+TEST(CorrelationError, CountsBlocksOnce) {
+  const auto error = correlation_error(kBlocks, {"y", "x", "z"}, {0.5, 0.6, 0.1});
+  EXPECT_EQ(error.blocks, 2);
+  EXPECT_NEAR(error.mean_absolute, (0.1 + 0.3) / 2, 1e-12);
+  EXPECT_NEAR(error.mean_squared, (0.01 + 0.09) / 2, 1e-12);
+}
+
+double latent_correlation(const Model& model, const at::Tensor& first,
+                          const at::Tensor& second) {
+  const auto a = model.to_latent(first, {}).latents;
+  const auto b = model.to_latent(second, {}).latents;
+  return (a * b).mean().item<double>();
+}
+
+TEST(Sample, RowsOfABlockHaveTheCorrelation) {
+  const auto model = some_model(kBlocks);
+  Random random(3);
+  const auto sample =
+      sample_blocks(model, std::vector<std::int64_t>(4000, 2), 0.6, random).data;
+  const auto pairs = sample.view({4000, 2, 2});
+  EXPECT_NEAR(latent_correlation(model, pairs.select(1, 0), pairs.select(1, 1)), 0.6, 0.05);
+  EXPECT_NEAR(latent_correlation(model, pairs.select(1, 0).narrow(0, 0, 3999),
+                                 pairs.select(1, 0).narrow(0, 1, 3999)),
+              0, 0.05);
+}
+
+TEST(Sample, FurtherRowsOfABlockFollowTheObservedOnes) {
+  const auto model = some_model(kBlocks);
+  auto observed = some_rows({"x", "y"});
+  Random random(4);
+  const auto sample =
+      sample_given_blocks(model, observed, 4000, {0.9, 0.0}, random);
+  const auto seen = model.to_latent(observed.data, {}).latents;
+  const auto drawn = model.to_latent(sample.data, {}).latents;
+  EXPECT_EQ(sample.labels.front(), "x");
+  EXPECT_EQ(sample.labels.back(), "y");
+  const auto mean_x = drawn.narrow(0, 0, 4000).mean(0);
+  const auto mean_y = drawn.narrow(0, 4000, 4000).mean(0);
+  // The further rows share one common part, so their mean scatters around 0.9 u by the
+  // conditional deviation of that part, sqrt(rho (1 - rho)) = 0.3.
+  EXPECT_LT((mean_x - 0.9 * seen[0]).abs().max().item<double>(), 4 * 0.3);
+  EXPECT_NEAR((drawn.narrow(0, 0, 4000) - mean_x).var().item<double>(), 0.1, 0.02);
+  EXPECT_LT(mean_y.abs().max().item<double>(), 0.1);
+}
+
+}  // namespace
+}  // namespace kinflow

@@ -1,0 +1,50 @@
+// Location and scale of columns, weighted and not.
+#include "kinflow/flow/standardization.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace kinflow {
+namespace {
+
+const at::Tensor kData = at::tensor({1.0, 2.0, 4.0, 5.0}, at::kDouble).unsqueeze(1);
+
+TEST(Standardization, OfEqualWeightsIsMeanAndDeviation) {
+  const auto plain = Standardization::from(kData);
+  EXPECT_DOUBLE_EQ(plain.mean.item<double>(), 3);
+  EXPECT_DOUBLE_EQ(plain.deviation.item<double>(), std::sqrt(2.5));
+  EXPECT_DOUBLE_EQ(plain.log_abs_det(), -0.5 * std::log(2.5));
+  EXPECT_LT((plain.undo(plain.apply(kData)) - kData).abs().max().item<double>(), 1e-15);
+}
+
+TEST(Standardization, WeightsCountRows) {
+  const auto weights = at::tensor({3.0, 1.0, 0.0, 0.0}, at::kDouble);
+  const auto weighted = Standardization::from(kData, weights);
+  EXPECT_DOUBLE_EQ(weighted.mean.item<double>(), 1.25);
+  EXPECT_DOUBLE_EQ(weighted.deviation.item<double>(),
+                   std::sqrt((3 * 0.0625 + 0.5625) / 4));
+}
+
+TEST(Standardization, AMeanOutsideTheDataIsReplacedByThePlainOne) {
+  const auto weights = at::tensor({-3.0, 0.0, 0.0, 4.0}, at::kDouble);
+  const auto weighted = Standardization::from(kData, weights);
+  EXPECT_DOUBLE_EQ(weighted.mean.item<double>(), 3);
+  EXPECT_DOUBLE_EQ(weighted.deviation.item<double>(), 2);
+}
+
+TEST(Standardization, KeepsHugeAndTinyScalesInRange) {
+  for (const double scale : {1e200, 1e-200}) {
+    const auto extreme = Standardization::from(kData * scale);
+    EXPECT_NEAR(extreme.deviation.item<double>() / scale, std::sqrt(2.5), 1e-12);
+  }
+}
+
+TEST(SplineBound, LiesBetweenFourAndTwelve) {
+  EXPECT_EQ(spline_bound_for(at::tensor({0.1, -0.5}, at::kDouble)), 4);
+  EXPECT_DOUBLE_EQ(spline_bound_for(at::tensor({0.1, -6.0}, at::kDouble)), 6.6);
+  EXPECT_EQ(spline_bound_for(at::tensor({100.0}, at::kDouble)), 12);
+}
+
+}  // namespace
+}  // namespace kinflow
