@@ -79,7 +79,6 @@ Fitted fit_one(const std::string& directory, Schedule schedule, std::int64_t thr
   request.data.table = directory + "/data/train.csv";
   request.data.valid_table = directory + "/data/valid.csv";
   request.data.group = "group";
-  request.data.split_by = SplitBy::group;
   request.train.schedule = schedule;
   request.train.seed = seed;
   request.threads = threads;

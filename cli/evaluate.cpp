@@ -20,14 +20,16 @@ void print_text(const Likelihood& likelihood) {
   TextTable table({{"measure", Align::kLeft}, {"value"}});
   table.add_row({"rows", std::to_string(likelihood.rows)});
   table.add_row({"mean_nll_nats", fmt::format("{:.6f}", likelihood.mean_nll_nats)});
-  table.add_row({"standard_error", fmt::format("{:.6f}", likelihood.standard_error_nats)});
+  table.add_row(
+      {"standard_error", fmt::format("{:.6f}", likelihood.standard_error_nats)});
   table.add_row(
       {"bits_per_dimension", fmt::format("{:.6f}", likelihood.bits_per_dimension)});
   if (likelihood.joint_log_density_nats) {
     const double joint = *likelihood.joint_log_density_nats;
     table.add_row({"joint_log_density", fmt::format("{:.4f}", joint)});
-    table.add_row({"joint_nll_per_row",
-                   fmt::format("{:.6f}", -joint / static_cast<double>(likelihood.rows))});
+    table.add_row(
+        {"joint_nll_per_row",
+         fmt::format("{:.6f}", -joint / static_cast<double>(likelihood.rows))});
   }
   fmt::print("{}", table.plain());
 }
@@ -74,16 +76,16 @@ void add_evaluate(CLI::App& app, Console& /*console*/) {
   add_threads(*verb, given->threads);
   verb->callback([given] {
     if (given->parameter && given->group.empty() && given->relationship.empty()) {
-      throw InputError("--parameter: expected --group or --relationship, found neither");
+      throw InputError(
+          "--parameter: expected --group or --relationship, found neither");
     }
     set_threads(given->threads);
     const auto model =
         load_model(model_path_of(given->run), find_device(given->device), at::kDouble);
-    const auto rows =
-        read_rows(given->table, {.columns = model.columns,
-                                 .context = model.context_columns,
-                                 .group = given->group,
-                                 .drop_missing = given->drop_missing});
+    const auto rows = read_rows(given->table, {.columns = model.columns,
+                                               .context = model.context_columns,
+                                               .group = given->group,
+                                               .drop_missing = given->drop_missing});
     EvaluatedDependence dependence{.by_group = !given->group.empty(),
                                    .relationship = {},
                                    .parameter = given->parameter};

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMany = 1'000'000'000;
 
-// What was typed; empty where the default depends on other options.
+// What was typed.
 struct Given {
   FitRequest request;
   std::string resume, out;
@@ -25,20 +25,15 @@ struct Given {
   std::string schedule = "joint", flow = "spline", permutation = "alternating";
   std::string correlation = "per-block", precision = "float32";
   std::string estimator, split_by;
-  std::optional<std::int64_t> layers;
-  std::optional<double> start, dependence_rate;
-  std::optional<std::int64_t> patience;
 };
 
 std::string absolute(const std::string& path) {
   return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
 }
 
-// Turns what was typed into a request in which every option has its value.
 FitRequest resolve(const Given& given) {
   FitRequest request = given.request;
   auto& data = request.data;
-  auto& train = request.train;
   const int dependences = !data.group.empty() + !data.relationship.empty() +
                           static_cast<int>(given.independent);
   if (dependences != 1) {
@@ -46,39 +41,20 @@ FitRequest resolve(const Given& given) {
         "fit: expected exactly one of --group, --relationship and --independent, found " +
         std::to_string(dependences));
   }
-  const bool relationship = !data.relationship.empty();
   data.table = absolute(data.table);
   data.valid_table = absolute(data.valid_table);
   data.relationship = absolute(data.relationship);
-  train.schedule = chosen(schedule_names(), given.schedule);
-  if (given.independent) train.schedule = Schedule::baseline;
-  train.estimator = given.estimator.empty()
-                        ? (relationship ? Estimator::hybrid : Estimator::memory)
-                        : chosen(estimator_names(), given.estimator);
-  train.start = given.start.value_or(relationship ? 0.5 : train.start);
-  // The noise of pairs wants small steps, and makes validation too rough for patience.
-  if (train.estimator == Estimator::pairs) train.dependence_rate = 1;
-  train.dependence_rate = given.dependence_rate.value_or(train.dependence_rate);
-  train.patience = given.patience.value_or(
-      train.estimator == Estimator::memory ? train.patience : train.epochs);
-  if (train.grid.empty()) train.grid = default_grid(relationship);
+  if (!given.split_by.empty()) data.split_by = chosen(split_by_names(), given.split_by);
+  if (!given.estimator.empty()) {
+    request.estimator = chosen(estimator_names(), given.estimator);
+  }
+  request.train.schedule = chosen(schedule_names(), given.schedule);
   request.flow.kind = chosen(flow_kind_names(), given.flow);
   request.flow.permutation = chosen(permutation_names(), given.permutation);
-  request.flow.permutation_seed = train.seed;
-  request.flow.layers =
-      given.layers.value_or(request.flow.kind == FlowKind::spline ? 3 : 8);
+  request.flow.permutation_seed = request.train.seed;
   request.correlation = chosen(block_correlation_names(), given.correlation);
   request.float64 = given.precision == "float64";
-  data.split_by = given.split_by.empty()
-                      ? (data.group.empty() ? SplitBy::rows : SplitBy::group)
-                      : chosen(split_by_names(), given.split_by);
-  if (data.split_by == SplitBy::group && data.group.empty()) {
-    throw InputError("--split-by: expected rows or time without --group, found group");
-  }
-  if (data.split_by == SplitBy::time && data.time.empty()) {
-    throw InputError("--split-by time: expected --time COLUMN, found none");
-  }
-  return request;
+  return with_defaults(request);
 }
 
 void add_data_options(CLI::App& verb, Given& given) {
@@ -105,7 +81,7 @@ void add_data_options(CLI::App& verb, Given& given) {
 void add_model_options(CLI::App& verb, Given& given) {
   auto& flow = given.request.flow;
   add_choice(verb, "--flow", given.flow, flow_kind_names(), "Kind of flow");
-  verb.add_option("--layers", given.layers,
+  verb.add_option("--layers", given.request.layers,
                   "Coupling layers (default: 3 for spline, 8 for affine)")
       ->check(integer_in(1, 1000));
   add_list(verb, "--hidden", flow.hidden, "Widths of the networks, comma-separated")
@@ -139,14 +115,14 @@ void add_training_options(CLI::App& verb, Given& given) {
   verb.add_option("--weight-decay", train.weight_decay, 
                   "On the flow's weights, the first layers of its networks excepted")
       ->check(number_in(0, kLargestRate));
-  verb.add_option("--patience", given.patience,
+  verb.add_option("--patience", given.request.patience,
                   "Epochs without a better validation NLL before stopping (default: 30 "
                   "with the memory estimator, else all)")
       ->check(integer_in(1, kMany));
-  verb.add_option("--start", given.start,
+  verb.add_option("--start", given.request.start,
                   "First value of rho or lambda (default: rho 0.3, lambda 0.5)")
       ->check(number_in(1e-6, 1 - 1e-6));
-  verb.add_option("--dependence-rate", given.dependence_rate,
+  verb.add_option("--dependence-rate", given.request.dependence_rate,
                   "Learning rate of rho or lambda, times the flow's (default: 10; 1 with "
                   "the pairs estimator)")
       ->check(number_in(0, kLargestRate));

@@ -38,7 +38,8 @@ nlohmann::json dependence_json(const LearnedDependence& dependence) {
   return json;
 }
 
-// The columns of metrics.csv, for a run folder, without epochs whose NLL was not finite.
+// The columns of metrics.csv, for a run folder, without epochs whose NLL was not
+// finite.
 nlohmann::json history_json(const std::string& run) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(run, ignored)) return nlohmann::json::array();
@@ -96,7 +97,8 @@ void print_blocks(const LearnedDependence& dependence) {
   });
   TextTable table({{"largest blocks", Align::kLeft}, {"rows"}, {"rho"}});
   for (std::size_t i = 0; i < std::min(kShownBlocks, order.size()); ++i) {
-    table.add_row({dependence.labels[order[i]], std::to_string(dependence.sizes[order[i]]),
+    table.add_row({dependence.labels[order[i]],
+                   std::to_string(dependence.sizes[order[i]]),
                    fmt::format("{:.4f}", dependence.parameters[order[i]])});
   }
   fmt::print("\n{}", table.plain());
@@ -115,8 +117,8 @@ void print_text(const Model& model, const std::string& run) {
   add("flow", flow_line(model));
   const auto& dependence = model.dependence;
   if (dependence.kind == "relationship") {
-    add("dependence", fmt::format("relationship, lambda {:.4f}",
-                                  dependence.parameters.at(0)));
+    add("dependence",
+        fmt::format("relationship, lambda {:.4f}", dependence.parameters.at(0)));
   } else if (dependence.kind == "blocks") {
     add("dependence", fmt::format("blocks of '{}', {} with repeats, mean rho {:.4f}",
                                   dependence.column, dependence.labels.size(),
@@ -127,11 +129,11 @@ void print_text(const Model& model, const std::string& run) {
   const auto of_record = [&](const std::string& pointer) {
     return text_at(model.record, pointer);
   };
-  add("validation", fmt::format("NLL {} nats at epoch {} of {}",
-                                of_record("/valid_nll_nats"), of_record("/best_epoch"),
-                                of_record("/epochs")));
-  add("rows", fmt::format("{} for training, {} for validation", of_record("/train_rows"),
-                          of_record("/valid_rows")));
+  add("validation",
+      fmt::format("NLL {} nats at epoch {} of {}", of_record("/valid_nll_nats"),
+                  of_record("/best_epoch"), of_record("/epochs")));
+  add("rows", fmt::format("{} for training, {} for validation",
+                          of_record("/train_rows"), of_record("/valid_rows")));
   add("training", fmt::format("schedule {}, estimator {}, seed {}",
                               of_record("/request/train/schedule"),
                               of_record("/request/train/estimator"),

@@ -44,8 +44,8 @@ CLI::Validator number_in(double low, double high) {
 }
 
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& help) {
-  const auto check = in_range(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(),
-                              "an integer", "INT");
+  const auto check = in_range(
+      std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(), "an integer", "INT");
   return verb.add_option("--seed", seed, help)->check(check);
 }
 

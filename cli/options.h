@@ -34,8 +34,8 @@ CLI::Validator number_in(double low, double high);
 
 /// An option whose values are given as one text with commas: "3,5,1".
 template <typename Value>
-CLI::Option* add_list(CLI::App& verb, const std::string& name, std::vector<Value>& values,
-                      const std::string& help) {
+CLI::Option* add_list(CLI::App& verb, const std::string& name,
+                      std::vector<Value>& values, const std::string& help) {
   return verb.add_option(name, values, help)->delimiter(',')->allow_extra_args(false);
 }
 

@@ -49,14 +49,14 @@ SampledRows sample_more(const Given& given, const Model& model, Random& random) 
   if (!by_relationship && group.empty()) {
     throw InputError("--given: expected --group COLUMN or --relationship FILE");
   }
-  const auto observed =
-      read_rows(given.given, {.columns = model.columns,
-                              .context = {},
-                              .group = by_relationship ? "" : group,
-                              .drop_missing = false});
+  const auto observed = read_rows(given.given, {.columns = model.columns,
+                                                .context = {},
+                                                .group = by_relationship ? "" : group,
+                                                .drop_missing = false});
   const auto rows = needed_rows(given);
   if (by_relationship) {
-    const double lambda = model.dependence.parameter_for("relationship", given.parameter);
+    const double lambda =
+        model.dependence.parameter_for("relationship", given.parameter);
     const auto matrix =
         read_relationship(given.relationship, observed.data.size(0) + rows);
     return sample_given_relationship(model, observed, matrix, lambda, random);
@@ -79,18 +79,21 @@ std::string label_column(const Given& given, const Model& model) {
 // Options that would have no effect are mistakes.
 void check_options(const Given& given, const Model& model) {
   const bool by_context = !model.context_columns.empty();
-  const bool dependent = !given.given.empty() || !given.block_sizes.empty() ||
-                         !given.relationship.empty();
+  const bool dependent =
+      !given.given.empty() || !given.block_sizes.empty() || !given.relationship.empty();
   if (by_context && given.context.empty()) {
-    throw InputError("sample: expected --context TABLE, one row to draw for each of its "
-                     "rows, since the model has context columns");
+    throw InputError(
+        "sample: expected --context TABLE, one row to draw for each of its "
+        "rows, since the model has context columns");
   }
   if (by_context && (dependent || given.rows)) {
-    throw InputError("--context: expected none of --rows, --block-sizes, --given and "
-                     "--relationship beside it");
+    throw InputError(
+        "--context: expected none of --rows, --block-sizes, --given and "
+        "--relationship beside it");
   }
   if (!by_context && !given.context.empty()) {
-    throw InputError("--context: expected none, since the model has no context columns");
+    throw InputError(
+        "--context: expected none, since the model has no context columns");
   }
   if (given.parameter && !dependent) {
     throw InputError("--parameter: expected --block-sizes, --given or --relationship");
@@ -110,7 +113,8 @@ SampledRows draw(const Given& given, const Model& model) {
     return sample_blocks(model, sizes_for(given), rho, random);
   }
   if (!given.relationship.empty()) {
-    const double lambda = model.dependence.parameter_for("relationship", given.parameter);
+    const double lambda =
+        model.dependence.parameter_for("relationship", given.parameter);
     const auto matrix = read_relationship(given.relationship, needed_rows(given));
     return sample_relationship(model, matrix, lambda, random);
   }
@@ -137,18 +141,22 @@ void add_sample(CLI::App& app, Console& /*console*/) {
   verb->add_option("--group", given->group,
                    "Column of block labels in the --given table (default: the model's)")
       ->needs(observed);
-  verb->add_option("--relationship", given->relationship,
-                   "Relationship matrix of the drawn rows; with --given, of the observed "
-                   "rows followed by the drawn ones")
+  verb->add_option(
+          "--relationship", given->relationship,
+          "Relationship matrix of the drawn rows; with --given, of the observed "
+          "rows followed by the drawn ones")
       ->excludes(sizes);
-  verb->add_option("--context", given->context,
-                   "Table of context columns, for a model that has them");
+  verb->add_option(
+      "--context", given->context,
+      "Table of context columns, for a model that has them; the output keeps "
+      "them");
   verb->add_option("--parameter", given->parameter,
                    "rho or lambda instead of the learned one")
       ->check(number_in(0, 1));
   add_seed(*verb, given->seed, "Seed of the draws");
   add_threads(*verb, given->threads);
-  verb->add_option("--out", given->out, "Table to write: .csv, .tsv or .npy")->required();
+  verb->add_option("--out", given->out, "Table to write: .csv, .tsv or .npy")
+      ->required();
   verb->callback([given] {
     set_threads(given->threads);
     table_format(given->out);
@@ -158,10 +166,19 @@ void add_sample(CLI::App& app, Console& /*console*/) {
     if (!at::isfinite(data).all().item<bool>()) {
       throw NumericalError(given->run + ": a drawn row is not finite");
     }
-    std::vector<TextColumn> labels;
-    if (!sample.labels.empty()) labels.push_back({label_column(*given, model), sample.labels});
+    std::vector<TextColumn> text;
+    if (!sample.labels.empty()) {
+      text.push_back({label_column(*given, model), sample.labels});
+    }
+    if (!given->context.empty()) {
+      const auto table = read_table(given->context);
+      for (const auto& name : model.context_columns) {
+        text.push_back({name, labels(table, name)});
+      }
+    }
     write_table(given->out, model.columns,
-                {data.data_ptr<double>(), static_cast<std::size_t>(data.numel())}, labels);
+                {data.data_ptr<double>(), static_cast<std::size_t>(data.numel())},
+                text);
   });
 }
 

@@ -22,7 +22,8 @@ void add_simulate(CLI::App& app, Console& console) {
   auto* verb = app.add_subcommand("simulate", "Simulate the paper's dependent data");
   auto& options = given->options;
   verb->add_option("--shape", given->shape, "Density in the plane")
-      ->check(CLI::IsMember({"abs", "crescent", "crescent-cubed", "sign", "sine-wave"}));
+      ->check(
+          CLI::IsMember({"abs", "crescent", "crescent-cubed", "sign", "sine-wave"}));
   verb->add_option("--dependence", given->dependence, "How the training rows depend")
       ->check(CLI::IsMember({"blocks", "relationship"}));
   auto* rows = verb->add_option("--rows", options.rows,
@@ -46,13 +47,13 @@ void add_simulate(CLI::App& app, Console& console) {
     }
     const auto simulation = simulate(chosen);
     write_simulation(given->out, simulation);
-    console.info(fmt::format(
-        "{}: {} training rows of '{}'{}, entropy {:.4f} nats", given->out, chosen.rows,
-        given->shape,
-        simulation.block_sizes.empty()
-            ? fmt::format(" with lambda {:.3f}", simulation.lambda)
-            : fmt::format(" in {} blocks", simulation.block_sizes.size()),
-        simulation.entropy_nats));
+    console.info(
+        fmt::format("{}: {} training rows of '{}'{}, entropy {:.4f} nats", given->out,
+                    chosen.rows, given->shape,
+                    simulation.block_sizes.empty()
+                        ? fmt::format(" with lambda {:.3f}", simulation.lambda)
+                        : fmt::format(" in {} blocks", simulation.block_sizes.size()),
+                    simulation.entropy_nats));
   });
 }
 

@@ -13,8 +13,8 @@
 #include "kinflow/data/table.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/train/fit_data.h"
-#include "kinflow/train/run_folder.h"
 #include "kinflow/train/model.h"
+#include "kinflow/train/run_folder.h"
 #include "options.h"
 
 namespace kinflow::cli {
@@ -58,7 +58,8 @@ void add_transform(CLI::App& app, Console& console) {
   verb->add_option("--device", given->device, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   add_threads(*verb, given->threads);
-  verb->add_option("--out", given->out, "Table to write: .csv, .tsv or .npy")->required();
+  verb->add_option("--out", given->out, "Table to write: .csv, .tsv or .npy")
+      ->required();
   verb->callback([given, &console] {
     set_threads(given->threads);
     table_format(given->out);
@@ -71,18 +72,18 @@ void add_transform(CLI::App& app, Console& console) {
                                  ? numbered_names("x", model.columns.size())
                                  : latent_names;
     const auto table = read_table(given->table);
-    const auto rows =
-        read_rows(table, {.columns = input_names,
-                          .context = model.context_columns,
-                          .group = {},
-                          .drop_missing = given->drop_missing});
+    const auto rows = read_rows(table, {.columns = input_names,
+                                        .context = model.context_columns,
+                                        .group = {},
+                                        .drop_missing = given->drop_missing});
     if (const auto dropped = rows.table_rows - rows.data.size(0); dropped > 0) {
       console.info(given->table + ": " + std::to_string(dropped) +
                    " rows with missing values left out");
     }
-    const auto result = (given->inverse ? model.from_latent(rows.data, rows.context)
-                                        : model.to_latent(rows.data, rows.context).latents)
-                            .contiguous();
+    const auto result =
+        (given->inverse ? model.from_latent(rows.data, rows.context)
+                        : model.to_latent(rows.data, rows.context).latents)
+            .contiguous();
     check_finite(result, table, rows);
     // The way back needs the context.
     auto kept = model.context_columns;

@@ -206,6 +206,48 @@ std::vector<double> independent_points(const SimulateOptions& options,
   return points;
 }
 
+void write_files(const std::string& directory, const Simulation& simulation) {
+  const SimulateOptions& options = simulation.options;
+  const bool blocks = options.dependence == SimulatedDependence::blocks;
+  const auto path = [&](const std::string& name) {
+    return (std::filesystem::path(directory) / name).string();
+  };
+  const std::vector<std::string> names = {"x1", "x2"};
+
+  nlohmann::ordered_json truth = {
+      {"shape", plane_shape_name(options.shape)},
+      {"dependence", blocks ? "blocks" : "relationship"},
+      {"seed", options.seed},
+      {"entropy_nats", simulation.entropy_nats},
+      {"rows", options.rows},
+      {"valid_rows", options.valid_rows},
+      {"test_rows", options.test_rows},
+  };
+  std::vector<TextColumn> text_columns;
+  if (blocks) {
+    truth["blocks"] = simulation.block_sizes.size();
+    auto& rho = truth["rho"] = nlohmann::ordered_json::object();
+    auto& sizes = truth["block_sizes"] = nlohmann::ordered_json::object();
+    for (std::size_t b = 0; b < simulation.block_sizes.size(); ++b) {
+      const std::string label = simulated_block_label(static_cast<std::int64_t>(b));
+      rho[label] = simulation.within_block_correlation[b];
+      sizes[label] = simulation.block_sizes[b];
+    }
+    text_columns.push_back({.name = "group", .cells = {}});
+    for (const std::int64_t block : simulation.block_of_row) {
+      text_columns[0].cells.push_back(simulated_block_label(block));
+    }
+  } else {
+    truth["lambda"] = simulation.lambda;
+    write_npy(path("relationship.npy"), {options.rows, options.rows},
+              simulation.relationship);
+  }
+  write_table(path("train.csv"), names, simulation.train, text_columns);
+  write_table(path("valid.csv"), names, simulation.valid);
+  write_table(path("test.csv"), names, simulation.test);
+  write_file_atomically(path("truth.json"), truth.dump(2) + "\n");
+}
+
 }  // namespace
 
 std::string plane_shape_name(PlaneShape shape) {
@@ -260,51 +302,18 @@ std::string simulated_block_label(std::int64_t block) {
 
 void write_simulation(const std::string& directory, const Simulation& simulation) {
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
+  const bool is_new = std::filesystem::create_directories(directory, error);
   if (error || !std::filesystem::is_directory(directory, error)) {
     throw InputError(
         fmt::format("{}: cannot make the folder ({})", directory,
                     error ? error.message() : "a file of that name exists"));
   }
-  const SimulateOptions& options = simulation.options;
-  const bool blocks = options.dependence == SimulatedDependence::blocks;
-  const auto path = [&](const std::string& name) {
-    return (std::filesystem::path(directory) / name).string();
-  };
-  const std::vector<std::string> names = {"x1", "x2"};
-
-  nlohmann::ordered_json truth = {
-      {"shape", plane_shape_name(options.shape)},
-      {"dependence", blocks ? "blocks" : "relationship"},
-      {"seed", options.seed},
-      {"entropy_nats", simulation.entropy_nats},
-      {"rows", options.rows},
-      {"valid_rows", options.valid_rows},
-      {"test_rows", options.test_rows},
-  };
-  std::vector<TextColumn> text_columns;
-  if (blocks) {
-    truth["blocks"] = simulation.block_sizes.size();
-    auto& rho = truth["rho"] = nlohmann::ordered_json::object();
-    auto& sizes = truth["block_sizes"] = nlohmann::ordered_json::object();
-    for (std::size_t b = 0; b < simulation.block_sizes.size(); ++b) {
-      const std::string label = simulated_block_label(static_cast<std::int64_t>(b));
-      rho[label] = simulation.within_block_correlation[b];
-      sizes[label] = simulation.block_sizes[b];
-    }
-    text_columns.push_back({.name = "group", .cells = {}});
-    for (const std::int64_t block : simulation.block_of_row) {
-      text_columns[0].cells.push_back(simulated_block_label(block));
-    }
-  } else {
-    truth["lambda"] = simulation.lambda;
-    write_npy(path("relationship.npy"), {options.rows, options.rows},
-              simulation.relationship);
+  try {
+    write_files(directory, simulation);
+  } catch (const InputError&) {
+    if (is_new) std::filesystem::remove_all(directory, error);
+    throw;
   }
-  write_table(path("train.csv"), names, simulation.train, text_columns);
-  write_table(path("valid.csv"), names, simulation.valid);
-  write_table(path("test.csv"), names, simulation.test);
-  write_file_atomically(path("truth.json"), truth.dump(2) + "\n");
 }
 
 }  // namespace kinflow

@@ -76,7 +76,7 @@ std::string simulated_block_label(std::int64_t block);
 
 /// Writes train.csv (x1, x2, and group for blocks), valid.csv, test.csv, truth.json
 /// and, for a relationship, relationship.npy into a folder, which is made where it is
-/// missing.
+/// missing. InputError where that fails; then no new folder remains.
 void write_simulation(const std::string& directory, const Simulation& simulation);
 
 }  // namespace kinflow

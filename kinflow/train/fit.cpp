@@ -170,9 +170,14 @@ nlohmann::json new_record(const FitRequest& request) {
   return record;
 }
 
-// run.json and the model keep the paths, and JSON holds UTF-8 only.
+// run.json and the model keep the paths, and JSON holds UTF-8 only. Files are read twice,
+// the second time for their hashes.
 void check_paths(const DataRequest& data) {
   for (const auto& path : {data.table, data.valid_table, data.relationship}) {
+    std::error_code ignored;
+    if (std::filesystem::is_fifo(path, ignored)) {
+      throw InputError(path + ": expected a file that can be read again, found a pipe");
+    }
     if (is_printable_utf8(path)) continue;
     throw InputError(in_quotes(path, path.size()) +
                      ": expected a path of UTF-8 text, since the run keeps it");
@@ -194,14 +199,8 @@ void check_same_data(const nlohmann::json& before, const nlohmann::json& now,
 
 }  // namespace
 
-std::vector<double> default_grid(bool relationship) {
-  if (relationship) {
-    return {0.99, 0.975, 0.95, 0.9, 0.825, 0.75, 0.625, 0.5, 0.4, 0.33, 0.25, 0.1};
-  }
-  return {0.01, 0.025, 0.05, 0.1, 0.175, 0.25, 0.375, 0.5, 0.6, 0.67, 0.75, 0.9};
-}
-
-FitResult fit(const FitRequest& request, const FitPlace& place, Logger& logger) {
+FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
+  const auto request = with_defaults(given);
   const auto start = Clock::now();
   if (!place.resume) RunFolder::check_free(place.directory);
   check_paths(request.data);

@@ -52,12 +52,12 @@ TableRows select(const TableRows& rows, const std::vector<std::int64_t>& chosen)
 
 Split split_rows(const Table& table, const TableRows& rows, const DataRequest& request,
                  std::uint64_t seed) {
-  SplitOptions options{.by = request.split_by,
+  SplitOptions options{.by = request.split_by.value_or(SplitBy::rows),
                        .valid_fraction = request.valid_fraction,
                        .seed = seed};
-  if (request.split_by == SplitBy::group) {
+  if (options.by == SplitBy::group) {
     options.block_of_row = number_blocks(rows.labels).block_of_row;
-  } else if (request.split_by == SplitBy::time) {
+  } else if (options.by == SplitBy::time) {
     const auto times = numeric_matrix(table, {request.time});
     for (const auto row : rows.kept_rows) {
       options.time_of_row.push_back(times.values[static_cast<std::size_t>(row)]);

@@ -26,7 +26,7 @@ struct DataRequest {
   std::string group;         ///< column of block labels
   std::string relationship;  ///< file of a relationship matrix
   std::string time;          ///< column, for splits by time
-  SplitBy split_by = SplitBy::rows;
+  std::optional<SplitBy> split_by;  ///< not given: group where there is one, else rows
   double valid_fraction = 0.15;
   bool drop_missing = false;
 };

@@ -2,12 +2,22 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/train/fit.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/run_folder.h"
 
 namespace kinflow {
+namespace {
+
+// The values that the paper's grid search tries.
+const std::vector<double> kRhoGrid = {0.01,  0.025, 0.05, 0.1,  0.175, 0.25,
+                                      0.375, 0.5,   0.6,  0.67, 0.75,  0.9};
+const std::vector<double> kLambdaGrid = {0.99,  0.975, 0.95, 0.9,  0.825, 0.75,
+                                         0.625, 0.5,   0.4,  0.33, 0.25,  0.1};
+
+}  // namespace
 
 const Names<SplitBy>& split_by_names() {
   static const Names<SplitBy> names = {
@@ -21,6 +31,40 @@ const Names<BlockCorrelation>& block_correlation_names() {
   return names;
 }
 
+FitRequest with_defaults(FitRequest request) {
+  auto& data = request.data;
+  auto& train = request.train;
+  const bool by_group = !data.group.empty();
+  const bool by_relationship = !data.relationship.empty();
+  if (by_group && by_relationship) {
+    throw InputError("fit: expected a group column or a relationship matrix, found both");
+  }
+  if (!by_group && !by_relationship) train.schedule = Schedule::baseline;
+  data.split_by = data.split_by.value_or(by_group ? SplitBy::group : SplitBy::rows);
+  if (data.split_by == SplitBy::group && !by_group) {
+    throw InputError("--split-by: expected rows or time without --group, found group");
+  }
+  if (data.split_by == SplitBy::time && data.time.empty()) {
+    throw InputError("--split-by time: expected --time COLUMN, found none");
+  }
+  const auto settle = [](auto& optional, auto& value, auto standard) {
+    value = optional.value_or(standard);
+    optional = value;
+  };
+  settle(request.layers, request.flow.layers,
+         std::int64_t{request.flow.kind == FlowKind::spline ? 3 : 8});
+  settle(request.estimator, train.estimator,
+         by_relationship ? Estimator::hybrid : Estimator::memory);
+  settle(request.start, train.start, by_relationship ? 0.5 : 0.3);
+  // The noise of pairs wants small steps, and makes validation too rough for patience.
+  settle(request.dependence_rate, train.dependence_rate,
+         train.estimator == Estimator::pairs ? 1.0 : 10.0);
+  settle(request.patience, train.patience,
+         train.estimator == Estimator::memory ? std::int64_t{30} : train.epochs);
+  if (train.grid.empty()) train.grid = by_relationship ? kLambdaGrid : kRhoGrid;
+  return request;
+}
+
 nlohmann::json to_json(const FitRequest& request) {
   const auto& data = request.data;
   nlohmann::json json = {
@@ -32,7 +76,7 @@ nlohmann::json to_json(const FitRequest& request) {
         {"group", data.group},
         {"relationship", data.relationship},
         {"time", data.time},
-        {"split_by", name_of(split_by_names(), data.split_by)},
+        {"split_by", name_of(split_by_names(), data.split_by.value_or(SplitBy::rows))},
         {"valid_fraction", data.valid_fraction},
         {"drop_missing", data.drop_missing}}},
       {"correlation", name_of(block_correlation_names(), request.correlation)},
@@ -76,6 +120,11 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
   request.device = reader.text("device");
   request.threads = reader.integer("threads", 1, 4096);
   request.train = train_options_from(reader.object("train"));
+  request.layers = request.flow.layers;
+  request.estimator = request.train.estimator;
+  request.start = request.train.start;
+  request.dependence_rate = request.train.dependence_rate;
+  request.patience = request.train.patience;
   return request;
 }
 

@@ -1,5 +1,7 @@
 // Tables, matrices and options that are refused: one line that says where and what,
 // exit code 2, and nothing written.
+#include <sys/stat.h>
+
 #include "run_binary.h"
 
 namespace kinflow::cli {
@@ -35,10 +37,11 @@ TEST_F(BadInput, FilesThatCannotBeReadAsTables) {
   expect_table_refused(path("no.csv"), {"cannot read (No such file or directory)"});
   std::filesystem::create_directory(path("folder.csv"));
   expect_table_refused(path("folder.csv"), {"cannot read (Is a directory)"});
+  ASSERT_EQ(::mkfifo(path("pipe.csv").c_str(), 0600), 0);
+  expect_table_refused(path("pipe.csv"), {"found a pipe"});
   expect_table_refused(write("t.xlsx", "PK"), {"expected a name that ends in .csv"});
   expect_table_refused(write("noise.csv", std::string("\x80\x01\0\xff,\n\x02", 7)),
                        {":1:", "not a table"});
-  expect_table_refused(write("empty.csv", ""), {"the file is empty"});
   expect_table_refused(write("noise.npy", "noise"), {"not a .npy file"});
   expect_table_refused(write("ragged.csv", "a,b,g\n1,2,x\n3,4\n5,6,y\n"),
                        {":3:", "expected 3 cells", "found 2"});
@@ -51,7 +54,6 @@ TEST_F(BadInput, CellsThatAreNoFiniteNumbers) {
   expect_table_refused(table("tall"), {":3:", "'b'", "expected a number", "'tall'"});
   expect_table_refused(table("inf"), {":3:", "'b'", "expected a finite number"});
   expect_table_refused(table("nan"), {":3:", "'b'", "expected a number", "missing"});
-  expect_table_refused(table(""), {":3:", "'b'", "expected a number", "missing"});
   expect_table_refused(write("g.csv", "a,b,g\n1,2,x\n3,4,NA\n5,6,y\n"),
                        {":3:", "'g'", "expected a label", "missing"});
 }
@@ -61,7 +63,6 @@ TEST_F(BadInput, ColumnsThatAreNotThereOrChosenTwice) {
   expect_table_refused(table, {"'c'", "a, b, g"}, {"--columns", "a,c"});
   expect_table_refused(table, {"expected different columns", "'a' twice"},
                        {"--columns", "a,a"});
-  expect_table_refused(table, {"'a' twice"}, {"--columns", "a,b", "--context", "a"});
   expect_table_refused(table, {"'g'", "expected one role"}, {"--columns", "a,g"});
   expect_refused(Arguments{"fit", table, "--group", "who", "--out", path("run")},
                  {table, "'who'", "a, b, g"});
@@ -104,7 +105,6 @@ TEST_F(BadInput, RelationshipMatrices) {
   refused("1 .5\n.5 1\n", {"expected a 3 x 3 matrix", "2 x 2"});
   refused("1 x .2\n.5 1 .1\n.2 .1 1\n",
           {":1:", "column 2", "expected a number", "'x'"});
-  refused("1 inf .2\ninf 1 .1\n.2 .1 1\n", {":1:", "column 2", "finite"});
 }
 
 TEST_F(BadInput, OptionsOfFit) {
@@ -148,7 +148,7 @@ TEST_F(BadInput, OptionsOfTheOtherVerbs) {
 
 TEST_F(BadInput, ARowBeyondAllNumbersIsANumericalFailureThatNamesIt) {
   const auto& files = SharedFiles::get();
-  const std::string table = write("far.csv", "x1,x2\n0,0\n1e300,0\n");
+  const std::string table = write("far.csv", "x1,x2\n0,0\n0,1.7e308\n");
   const Outcome evaluated = run({"evaluate", files.blocks_run, table});
   EXPECT_EQ(evaluated.exit_code, 1);
   expect_one_error_line(evaluated, {"row 2"});

@@ -28,7 +28,6 @@ TEST(BadOutput, APlaceBelowAFileOrWithoutANameForFiles) {
                  {"File name too long"});
   expect_refusal(folder, sample_into(file + "/s.csv"),
                  {file + "/s.csv", "cannot write"});
-  expect_refusal(folder, sample_into(folder.path("s.doc")), {"s.doc", ".csv"});
   expect_refusal(folder, {"simulate", "--rows", "10", "--out", file + "/sim"},
                  {file + "/sim", "Not a directory"});
   expect_refusal(folder, {"demo", "--out", file + "/demo"}, {file + "/demo"});
@@ -58,22 +57,37 @@ TEST(BadOutput, AFullDevice) {
   expect_one_error_line(printed, {"stdout", "No space left on device"});
 }
 
-// A limit on the size of files is inherited and stands in for a disk that fills up.
-TEST(BadOutput, ADiskThatFillsUpLeavesTheOldFile) {
-  const TemporaryFolder folder;
-  const std::string table = folder.write("s.csv", "old");
+/// Runs the binary with a limit on the size of files, which stands in for a disk that
+/// fills up.
+Outcome run_with_small_files(const Arguments& arguments) {
   rlimit before;
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  ::getrlimit(RLIMIT_FSIZE, &before);
   auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
   rlimit small = before;
   small.rlim_cur = 1000;
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  expect_refusal(folder, sample_into(table), {table, "cannot write (File too large)"});
-  expect_refusal(folder, fit_into(folder.path("run")), {"run.json", "File too large"});
-  expect_refusal(folder, {"simulate", "--rows", "100", "--out", folder.path("sim")},
-                 {"train.csv", "File too large"});
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  Outcome outcome = run(arguments);
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
+  return outcome;
+}
+
+TEST(BadOutput, ADiskThatFillsUpLeavesWhatWasThere) {
+  const TemporaryFolder folder;
+  const std::string table = folder.write("s.csv", "old");
+  const std::string run_folder = folder.path("run"), simulation = folder.path("sim");
+  const auto before = content_below(folder.path());
+  const std::vector<std::pair<Arguments, std::string>> cases = {
+      {sample_into(table), table},
+      {fit_into(run_folder), run_folder + "/run.json"},
+      {{"simulate", "--rows", "100", "--out", simulation}, simulation + "/train.csv"}};
+  for (const auto& [arguments, file] : cases) {
+    SCOPED_TRACE(shown(arguments));
+    const Outcome outcome = run_with_small_files(arguments);
+    EXPECT_EQ(outcome.exit_code, 2);
+    expect_one_error_line(outcome, {file + ": cannot write (File too large)"});
+    EXPECT_TRUE(content_below(folder.path()) == before) << "files have changed";
+  }
 }
 
 /// A small file system in memory, where that is allowed.

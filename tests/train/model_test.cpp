@@ -113,7 +113,6 @@ TEST_F(ModelFile, TrainedDensityIntegratesToOne) {
   FitRequest request;
   request.data.table = table;
   request.data.group = "group";
-  request.data.split_by = SplitBy::group;
   request.train.epochs = 15;
   Logger silent;
   const auto result = fit(request, {.directory = path("run")}, silent);
