@@ -53,11 +53,12 @@ void Console::progress(const Progress& progress) {
   }
   if (now - last_line_ < kBarInterval) return;
   last_line_ = now;
-  const auto filled = static_cast<std::size_t>(kBarWidth * progress.done /
-                                               (progress.total > 0 ? progress.total : 1));
+  const auto filled = static_cast<std::size_t>(
+      kBarWidth * progress.done / (progress.total > 0 ? progress.total : 1));
   const auto bar = std::string(filled, '#') + std::string(kBarWidth - filled, '.');
-  std::fputs(fmt::format("\r\033[K{} [{}] {}", progress.job, bar, text_of(progress)).c_str(),
-             stderr);
+  std::fputs(
+      fmt::format("\r\033[K{} [{}] {}", progress.job, bar, text_of(progress)).c_str(),
+      stderr);
   std::fflush(stderr);
   bar_is_shown_ = true;
 }

@@ -1,4 +1,5 @@
-// kinflow demo: the paper's Figure 1 and one column of its Table 1, from simulated data.
+// kinflow demo: the paper's Figure 1 and one column of its Table 1, from simulated
+// data.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
@@ -43,7 +44,8 @@ std::vector<PlanePoint> grid_points() {
 }
 
 DensityGrid empty_grid() {
-  return {.x = kAcross, .y = kUp, .rows = kGridSide, .columns = kGridSide, .values = {}};
+  return {
+      .x = kAcross, .y = kUp, .rows = kGridSide, .columns = kGridSide, .values = {}};
 }
 
 DensityGrid true_density(PlaneShape shape) {
@@ -89,7 +91,8 @@ Fitted fit_one(const std::string& directory, Schedule schedule, std::int64_t thr
   Fitted fitted{.result = fit(request, {.directory = run}, console)};
   const auto test =
       read_rows(directory + "/data/test.csv", {.columns = fitted.result.model.columns});
-  fitted.test_nll_nats = evaluate_likelihood(fitted.result.model, test, {}).mean_nll_nats;
+  fitted.test_nll_nats =
+      evaluate_likelihood(fitted.result.model, test, {}).mean_nll_nats;
   return fitted;
 }
 
@@ -146,10 +149,11 @@ void run_demo(const std::string& directory, std::uint64_t seed, std::int64_t thr
   add("paper, grid of 144 trainings", kPaperGrid, "");
   const double total =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  fmt::print("{}\nlearned rho of {} blocks with repeats: mean squared error {:.3f}, mean "
-             "absolute error {:.3f}\npicture: {}\ntime in all: {}\n",
-             table.plain(), error.blocks, error.mean_squared, error.mean_absolute, picture,
-             seconds(total));
+  fmt::print(
+      "{}\nlearned rho of {} blocks with repeats: mean squared error {:.3f}, mean "
+      "absolute error {:.3f}\npicture: {}\ntime in all: {}\n",
+      table.plain(), error.blocks, error.mean_squared, error.mean_absolute, picture,
+      seconds(total));
 }
 
 }  // namespace
@@ -166,8 +170,9 @@ void add_demo(CLI::App& app, Console& console) {
   verb->add_option("--out", given->out, "Folder to write")->required();
   add_seed(*verb, given->seed, "Seed of data and training");
   add_threads(*verb, given->threads);
-  verb->callback(
-      [given, &console] { run_demo(given->out, given->seed, given->threads, console); });
+  verb->callback([given, &console] {
+    run_demo(given->out, given->seed, given->threads, console);
+  });
 }
 
 }  // namespace kinflow::cli

@@ -28,7 +28,8 @@ struct Given {
 };
 
 std::string absolute(const std::string& path) {
-  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+  return path.empty() ? path
+                      : std::filesystem::absolute(path).lexically_normal().string();
 }
 
 FitRequest resolve(const Given& given) {
@@ -38,7 +39,8 @@ FitRequest resolve(const Given& given) {
                           static_cast<int>(given.independent);
   if (dependences != 1) {
     throw InputError(
-        "fit: expected exactly one of --group, --relationship and --independent, found " +
+        "fit: expected exactly one of --group, --relationship and --independent, "
+        "found " +
         std::to_string(dependences));
   }
   data.table = absolute(data.table);
@@ -60,7 +62,8 @@ FitRequest resolve(const Given& given) {
 void add_data_options(CLI::App& verb, Given& given) {
   auto& data = given.request.data;
   verb.add_option("table", data.table, "Training table: .csv, .tsv or .npy");
-  verb.add_option("--group", data.group, "Column of block labels: repeats of one thing");
+  verb.add_option("--group", data.group,
+                  "Column of block labels: repeats of one thing");
   verb.add_option("--relationship", data.relationship,
                   "Relationship matrix of the rows: .npy or text");
   verb.add_flag("--independent", given.independent, "Rows are independent");
@@ -75,7 +78,8 @@ void add_data_options(CLI::App& verb, Given& given) {
   verb.add_option("--valid-fraction", data.valid_fraction,
                   "Share of rows held out without --valid")
       ->check(number_in(0.001, 0.9));
-  verb.add_flag("--drop-missing", data.drop_missing, "Leave out rows with missing values");
+  verb.add_flag("--drop-missing", data.drop_missing,
+                "Leave out rows with missing values");
 }
 
 void add_model_options(CLI::App& verb, Given& given) {
@@ -88,8 +92,9 @@ void add_model_options(CLI::App& verb, Given& given) {
       ->check(integer_in(1, 100'000));
   verb.add_option("--bins", flow.bins, "Bins of the splines")
       ->check(integer_in(2, kMaximumSplineBins));
-  verb.add_option("--bound", given.request.bound,
-                  "Splines act on [-bound, bound] standard deviations (default: from data)")
+  verb.add_option(
+          "--bound", given.request.bound,
+          "Splines act on [-bound, bound] standard deviations (default: from data)")
       ->check(number_in(1e-3, 1e6));
   add_choice(verb, "--permutation", given.permutation, permutation_names(),
              "Columns that a layer maps");
@@ -110,9 +115,10 @@ void add_training_options(CLI::App& verb, Given& given) {
       ->check(integer_in(1, kMany));
   verb.add_option("--batch-size", train.batch_size, "Rows of a step")
       ->check(integer_in(2, kMany));
-  verb.add_option("--learning-rate", train.learning_rate, "Adamax step at the beginning")
+  verb.add_option("--learning-rate", train.learning_rate,
+                  "Adamax step at the beginning")
       ->check(number_in(0, kLargestRate));
-  verb.add_option("--weight-decay", train.weight_decay, 
+  verb.add_option("--weight-decay", train.weight_decay,
                   "On the flow's weights, the first layers of its networks excepted")
       ->check(number_in(0, kLargestRate));
   verb.add_option("--patience", given.request.patience,
@@ -122,9 +128,10 @@ void add_training_options(CLI::App& verb, Given& given) {
   verb.add_option("--start", given.request.start,
                   "First value of rho or lambda (default: rho 0.3, lambda 0.5)")
       ->check(number_in(1e-6, 1 - 1e-6));
-  verb.add_option("--dependence-rate", given.request.dependence_rate,
-                  "Learning rate of rho or lambda, times the flow's (default: 10; 1 with "
-                  "the pairs estimator)")
+  verb.add_option(
+          "--dependence-rate", given.request.dependence_rate,
+          "Learning rate of rho or lambda, times the flow's (default: 10; 1 with "
+          "the pairs estimator)")
       ->check(number_in(0, kLargestRate));
   verb.add_option("--prior", train.prior,
                   "Beta(1 + prior, 1 + prior) prior of rho or lambda; 0: none")
@@ -155,8 +162,8 @@ void check_alone(const CLI::App& verb) {
     if (option->count() == 0 || name == "--resume" || name == "--checkpoint-seconds") {
       continue;
     }
-    throw InputError("--resume: expected no other option, since a run keeps its own, found " +
-                     name);
+    throw InputError(
+        "--resume: expected no other option, since a run keeps its own, found " + name);
   }
 }
 
@@ -184,8 +191,9 @@ void add_fit(CLI::App& app, Console& console) {
                    "Time between two checkpoints; 0: after every epoch")
       ->check(number_in(0, 1e9));
   verb->add_option("--out", given->out, "Run folder to make");
-  verb->add_option("--resume", given->resume,
-                   "Go on with a run that was interrupted; all options are the run's own");
+  verb->add_option(
+      "--resume", given->resume,
+      "Go on with a run that was interrupted; all options are the run's own");
   verb->callback([given, verb, &console] {
     const bool resume = verb->count("--resume") > 0;
     if (resume) check_alone(*verb);
@@ -201,9 +209,10 @@ void add_fit(CLI::App& app, Console& console) {
                          .resume = resume,
                          .checkpoint_seconds = given->checkpoint_seconds};
     const auto result = fit(request, place, console);
-    fmt::print("{}: valid NLL {:.4f} nats at epoch {} of {}, {}, {} s\n", place.directory,
-               result.valid_nll_nats, result.best_epoch, result.epochs,
-               describe(result.model.dependence), fmt::format("{:.1f}", result.seconds));
+    fmt::print("{}: valid NLL {:.4f} nats at epoch {} of {}, {}, {} s\n",
+               place.directory, result.valid_nll_nats, result.best_epoch, result.epochs,
+               describe(result.model.dependence),
+               fmt::format("{:.1f}", result.seconds));
   });
 }
 

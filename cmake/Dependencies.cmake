@@ -8,6 +8,8 @@ macro(kinflow_need package hint)
 endmacro()
 
 find_package(Threads REQUIRED)
+# Header-only: the LibTorch inside Python ships headers of another fmt than the system's
+# library.
 kinflow_need(fmt "apt install libfmt-dev")
 kinflow_need(nlohmann_json "apt install nlohmann-json3-dev")
 

@@ -15,7 +15,8 @@ at::Device find_device(const std::string& name) {
     throw InputError("--device: expected cpu or cuda, found '" + name + "'");
   }
   if (!at::hasCUDA()) {
-    throw InputError("--device: expected a CUDA device, found none that this build can use");
+    throw InputError(
+        "--device: expected a CUDA device, found none that this build can use");
   }
   return at::Device(at::kCUDA, 0);
 }

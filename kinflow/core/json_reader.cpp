@@ -21,7 +21,8 @@ std::string shown(const nlohmann::json& value) {
 
 bool is_integer_in(const nlohmann::json& value, std::int64_t low, std::int64_t high) {
   if (!value.is_number_integer()) return false;
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX) return false;
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)
+    return false;
   const auto number = value.get<std::int64_t>();
   return number >= low && number <= high;
 }
@@ -34,7 +35,8 @@ bool is_number_in(const nlohmann::json& value, double low, double high) {
 
 }  // namespace
 
-JsonReader::JsonReader(const nlohmann::json& json, std::string source, std::string prefix)
+JsonReader::JsonReader(const nlohmann::json& json, std::string source,
+                       std::string prefix)
     : json_(json), source_(std::move(source)), prefix_(std::move(prefix)) {
   if (!json_.is_object()) {
     throw InputError(fmt::format("{}: expected a JSON object{}, found {}", source_,
@@ -46,8 +48,8 @@ JsonReader::JsonReader(const nlohmann::json& json, std::string source, std::stri
 void JsonReader::fail(const std::string& key, const std::string& expected,
                       const std::string& found) const {
   const auto place = prefix_.empty() ? key : prefix_ + "." + key;
-  throw InputError(
-      fmt::format("{}: key '{}': expected {}, found {}", source_, place, expected, found));
+  throw InputError(fmt::format("{}: key '{}': expected {}, found {}", source_, place,
+                               expected, found));
 }
 
 const nlohmann::json& JsonReader::value(const std::string& key) const {
@@ -134,7 +136,8 @@ std::vector<std::int64_t> JsonReader::integers(const std::string& key, std::int6
 
 nlohmann::json parse_json(const std::string& text, const std::string& source) {
   bool too_deep = false;
-  const auto watch_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+  const auto watch_depth = [&](int depth, nlohmann::json::parse_event_t,
+                               nlohmann::json&) {
     if (depth > kDeepest) too_deep = true;
     return !too_deep;
   };

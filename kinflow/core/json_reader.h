@@ -22,7 +22,8 @@ class JsonReader {
   JsonReader object(const std::string& key) const;
   std::string text(const std::string& key) const;
   bool boolean(const std::string& key) const;
-  std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high) const;
+  std::int64_t integer(const std::string& key, std::int64_t low,
+                       std::int64_t high) const;
   std::uint64_t seed(const std::string& key) const;
   /// Finite and within [low, high].
   double number(const std::string& key, double low, double high) const;
@@ -54,8 +55,8 @@ class JsonReader {
   std::string prefix_;
 };
 
-/// Parses a JSON text; InputError "SOURCE: expected JSON, ..." where it is none, or nested
-/// deeper than a hundred levels.
+/// Parses a JSON text; InputError "SOURCE: expected JSON, ..." where it is none, or
+/// nested deeper than a hundred levels.
 nlohmann::json parse_json(const std::string& text, const std::string& source);
 
 }  // namespace kinflow

@@ -8,12 +8,12 @@ namespace kinflow {
 
 /// State of a long job, reported often; the receiver decides what to show.
 struct Progress {
-  std::string job;                ///< what is being done, e.g. "fit"
-  std::int64_t done = 0;          ///< finished units
-  std::int64_t total = 0;         ///< units in all
-  std::string unit = "epoch";     ///< name of a unit
-  std::string status;             ///< e.g. "valid NLL 1.402 (best 1.398)"
-  double seconds_left = 0;        ///< estimate; negative where unknown
+  std::string job;             ///< what is being done, e.g. "fit"
+  std::int64_t done = 0;       ///< finished units
+  std::int64_t total = 0;      ///< units in all
+  std::string unit = "epoch";  ///< name of a unit
+  std::string status;          ///< e.g. "valid NLL 1.402 (best 1.398)"
+  double seconds_left = 0;     ///< estimate; negative where unknown
 };
 
 /// Receives messages and progress. The base class drops everything.

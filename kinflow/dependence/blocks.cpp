@@ -4,6 +4,7 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <tuple>
 
@@ -222,8 +223,9 @@ at::Tensor Blocks::sample(const at::Tensor& parameters, std::int64_t columns,
          per_row(block.across.sqrt()) * own;
 }
 
-at::Tensor Blocks::sample_given(const at::Tensor& parameters, const at::Tensor& observed,
-                                const at::Tensor& latents, Random& random) const {
+at::Tensor Blocks::sample_given(const at::Tensor& parameters,
+                                const at::Tensor& observed, const at::Tensor& latents,
+                                Random& random) const {
   // As in the base class; the regression on m observed rows of a block is
   // rho / (1 + (m - 1) rho) times the sum of their errors.
   const at::Tensor rows_seen = observed.cpu();
@@ -232,14 +234,15 @@ at::Tensor Blocks::sample_given(const at::Tensor& parameters, const at::Tensor& 
   const at::Tensor block_of_row = block_of_row_.cpu();
   const at::Tensor block_seen = block_of_row.index_select(0, rows_seen);
   const at::Tensor error = known - draw.index_select(0, rows_seen);
-  const at::Tensor errors =
-      at::zeros({block_count(), known.size(1)}, at::kDouble).index_add_(0, block_seen, error);
+  const at::Tensor errors = at::zeros({block_count(), known.size(1)}, at::kDouble)
+                                .index_add_(0, block_seen, error);
   const at::Tensor seen =
       at::zeros({block_count()}, at::kDouble)
           .index_add_(0, block_seen, at::ones({rows_seen.size(0)}, at::kDouble));
   const Terms block = terms(checked_one_replica(parameters).unsqueeze(0));
   const at::Tensor correlation = block.correlation.squeeze(0).cpu();
-  const at::Tensor weight = correlation / (1 + (seen - 1) * correlation).clamp_min(1e-300);
+  const at::Tensor weight =
+      correlation / (1 + (seen - 1) * correlation).clamp_min(1e-300);
   draw += (errors * weight.unsqueeze(1)).index_select(0, block_of_row);
   return draw.index_copy_(0, rows_seen, known);
 }

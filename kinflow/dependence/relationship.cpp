@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <lapacke.h>
 
 #include <cstdint>
@@ -100,8 +101,7 @@ void check_positive_semidefinite(const at::Tensor& relationship) {
   // The trace is at most n times the largest eigenvalue: what it adds is rounding.
   const at::Tensor diagonal = relationship.diagonal();
   const double rounding = kRounding * diagonal.sum().item<double>();
-  const at::Tensor raised =
-      relationship + at::diag(at::full_like(diagonal, rounding));
+  const at::Tensor raised = relationship + at::diag(at::full_like(diagonal, rounding));
   const auto [factor, info] = at::linalg_cholesky_ex(raised);
   if (info.item<int>() != 0) decompose_relationship(relationship);
 }

@@ -16,12 +16,13 @@ namespace kinflow {
 namespace {
 
 double joint_of_blocks(const Model& model, const TableRows& rows,
-                       const EvaluatedDependence& dependence, const LatentResult& latents) {
+                       const EvaluatedDependence& dependence,
+                       const LatentResult& latents) {
   const double typical = model.dependence.parameter_for("blocks", dependence.parameter);
   const auto labelled = make_blocks(rows.labels, BlockCorrelation::per_block);
-  const auto correlations =
-      dependence.parameter ? std::vector<double>(labelled.labels.size(), typical)
-                           : model.dependence.correlations_of(labelled.labels);
+  const auto correlations = dependence.parameter
+                                ? std::vector<double>(labelled.labels.size(), typical)
+                                : model.dependence.correlations_of(labelled.labels);
   return joint_log_density(*labelled.blocks, at::tensor(correlations, at::kDouble),
                            latents);
 }
@@ -39,16 +40,18 @@ double joint_of_relationship(const Model& model, const EvaluatedDependence& depe
 Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
                                const EvaluatedDependence& dependence) {
   const auto latents = model.to_latent(rows.data, rows.context);
-  const auto density = standard_normal_log_density(latents.latents) + latents.log_abs_det;
+  const auto density =
+      standard_normal_log_density(latents.latents) + latents.log_abs_det;
   const auto count = rows.data.size(0);
-  Likelihood result{.rows = count, .mean_nll_nats = -density.mean().item<double>(),
+  Likelihood result{.rows = count,
+                    .mean_nll_nats = -density.mean().item<double>(),
                     .joint_log_density_nats = {}};
   if (count > 1) {
     result.standard_error_nats =
         density.std().item<double>() / std::sqrt(static_cast<double>(count));
   }
-  result.bits_per_dimension = result.mean_nll_nats / std::numbers::ln2 /
-                              static_cast<double>(rows.data.size(1));
+  result.bits_per_dimension =
+      result.mean_nll_nats / std::numbers::ln2 / static_cast<double>(rows.data.size(1));
   if (dependence.by_group) {
     result.joint_log_density_nats = joint_of_blocks(model, rows, dependence, latents);
   } else if (dependence.relationship.defined()) {

@@ -14,8 +14,8 @@ std::int64_t columns(const Model& model) { return model.flow->options().dimensio
 
 }  // namespace
 
-SampledRows sample_rows(const Model& model, std::int64_t rows, const at::Tensor& context,
-                        Random& random) {
+SampledRows sample_rows(const Model& model, std::int64_t rows,
+                        const at::Tensor& context, Random& random) {
   const Independent law(rows);
   const auto latents = law.sample(at::empty({0}, at::kDouble), columns(model), random);
   return {.data = model.from_latent(latents, context), .labels = {}};
@@ -47,7 +47,8 @@ SampledRows sample_relationship(const Model& model, const at::Tensor& relationsh
 }
 
 SampledRows sample_given_blocks(const Model& model, const TableRows& observed,
-                                std::int64_t rows, const std::vector<double>& correlations,
+                                std::int64_t rows,
+                                const std::vector<double>& correlations,
                                 Random& random) {
   const auto numbers = number_blocks(observed.labels);
   auto block_of_row = numbers.block_of_row;
@@ -73,9 +74,9 @@ SampledRows sample_given_relationship(const Model& model, const TableRows& obser
                                       Random& random) {
   const Relationship law(relationship);
   const auto known = observed.data.size(0);
-  const auto latents = law.sample_given(
-      at::tensor({lambda}, at::kDouble), at::arange(known, at::kLong),
-      model.to_latent(observed.data, at::Tensor()).latents, random);
+  const auto latents =
+      law.sample_given(at::tensor({lambda}, at::kDouble), at::arange(known, at::kLong),
+                       model.to_latent(observed.data, at::Tensor()).latents, random);
   return {.data = model.from_latent(latents.narrow(0, known, law.rows() - known), {}),
           .labels = {}};
 }

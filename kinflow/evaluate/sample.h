@@ -18,8 +18,8 @@ struct SampledRows {
 };
 
 /// Independent rows; with a context model one row per row of `context` [n, c].
-SampledRows sample_rows(const Model& model, std::int64_t rows, const at::Tensor& context,
-                        Random& random);
+SampledRows sample_rows(const Model& model, std::int64_t rows,
+                        const at::Tensor& context, Random& random);
 
 /// Rows in new blocks of the given sizes; within a block they have the correlation
 /// `correlation`. Blocks are labelled new1, new2, ...
@@ -33,7 +33,8 @@ SampledRows sample_relationship(const Model& model, const at::Tensor& relationsh
 /// `rows` further rows of every block of the observed rows, given these.
 /// @param correlations  of the blocks in the order in which their labels first appear
 SampledRows sample_given_blocks(const Model& model, const TableRows& observed,
-                                std::int64_t rows, const std::vector<double>& correlations,
+                                std::int64_t rows,
+                                const std::vector<double>& correlations,
                                 Random& random);
 
 /// Further rows given observed ones under a relationship matrix of both, the observed

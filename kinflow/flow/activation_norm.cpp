@@ -2,6 +2,7 @@
 #include "kinflow/flow/activation_norm.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 namespace kinflow {
 
@@ -26,9 +27,10 @@ void ActivationNorm::visit_parameters(const ParameterVisitor& visit) {
 }
 
 void ActivationNorm::initialize_from(const at::Tensor& data) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   // A column without spread keeps a finite scale.
-  const auto deviation = data.var(1, /*unbiased=*/false, /*keepdim=*/true).add(1e-12).sqrt();
+  const auto deviation =
+      data.var(1, /*unbiased=*/false, /*keepdim=*/true).add(1e-12).sqrt();
   log_scale_.copy_(-deviation.clamp_min(1e-3).log());
   shift_.copy_(-data.mean(1, true) * log_scale_.exp());
 }

@@ -26,7 +26,8 @@ at::Tensor uniform(at::IntArrayRef shape, double limit, std::vector<Random>& ran
 
 Conditioner::Conditioner(std::int64_t inputs, const std::vector<std::int64_t>& hidden,
                          std::int64_t outputs, double first_gain,
-                         const std::vector<std::uint64_t>& seeds, std::uint64_t stream) {
+                         const std::vector<std::uint64_t>& seeds,
+                         std::uint64_t stream) {
   const auto replicas = static_cast<std::int64_t>(seeds.size());
   std::vector<Random> random;
   for (const auto seed : seeds) random.emplace_back(seed, stream);

@@ -1,5 +1,5 @@
-// The small network that turns the unchanged columns and the context into the parameters
-// of a coupling layer.
+// The small network that turns the unchanged columns and the context into the
+// parameters of a coupling layer.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,8 +12,8 @@
 
 namespace kinflow {
 
-/// A fully connected network with SiLU between its layers. With no inputs it is a learned
-/// constant. Weights are [R, in, out], biases [R, 1, out].
+/// A fully connected network with SiLU between its layers. With no inputs it is a
+/// learned constant. Weights are [R, in, out], biases [R, 1, out].
 ///
 /// The last layer starts at 0, so that a new coupling layer is the identity. The first
 /// layer starts uniform within +-first_gain / sqrt(in) and has no weight decay: it says

@@ -10,7 +10,8 @@ namespace {
 
 at::Tensor reorder(const at::Tensor& rows, const std::vector<std::int64_t>& order) {
   if (order.empty()) return rows;
-  return rows.index_select(-1, at::tensor(order, at::TensorOptions(at::kLong).device(rows.device())));
+  return rows.index_select(
+      -1, at::tensor(order, at::TensorOptions(at::kLong).device(rows.device())));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Coupling layers: half of the columns pass unchanged and steer how the others are mapped.
+// Coupling layers: half of the columns pass unchanged and steer how the others are
+// mapped.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace kinflow {
 
-/// Which columns a coupling layer maps: `order` rearranges the p columns (empty: as they
-/// are); then the first p - p/2 columns steer the rest, or the other way round.
+/// Which columns a coupling layer maps: `order` rearranges the p columns (empty: as
+/// they are); then the first p - p/2 columns steer the rest, or the other way round.
 struct CouplingColumns {
   std::int64_t dimension = 0;
   std::int64_t context = 0;

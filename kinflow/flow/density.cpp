@@ -2,6 +2,7 @@
 #include "kinflow/flow/density.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +19,7 @@ constexpr std::int64_t kRowsAtOnce = 2048;
 template <typename Use>
 void for_each_piece(const Flow& flow, const at::Tensor& rows, const at::Tensor& context,
                     const Use& use) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   const std::int64_t total = rows.size(1);
   for (std::int64_t start = 0; start < total; start += kRowsAtOnce) {
     const std::int64_t count = std::min(kRowsAtOnce, total - start);

@@ -2,6 +2,7 @@
 #include "kinflow/flow/flow.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "kinflow/core/random.h"
@@ -12,7 +13,8 @@
 namespace kinflow {
 namespace {
 
-// Sharp bends in the data need networks that bend in more than one place from the start.
+// Sharp bends in the data need networks that bend in more than one place from the
+// start.
 constexpr double kSplineFirstGain = 2;
 
 // Every second layer maps the part that the layer before left unchanged.
@@ -38,7 +40,8 @@ double parameter_count(const FlowOptions& options) {
   for (std::int64_t layer = 0; layer < options.layers; ++layer) {
     const auto mapped =
         static_cast<double>(mapped_columns(columns_of_layer(options, layer)));
-    const auto inputs = static_cast<double>(options.dimension + options.context) - mapped;
+    const auto inputs =
+        static_cast<double>(options.dimension + options.context) - mapped;
     double width = inputs;
     if (inputs > 0) {
       for (const auto next : options.hidden) {
@@ -64,8 +67,8 @@ Flow::Flow(const FlowOptions& options, const std::vector<std::uint64_t>& seeds,
                                     .seeds = seeds,
                                     .stream = static_cast<std::uint64_t>(layer) + 1};
     if (spline) {
-      layers_.push_back(std::make_unique<SplineCoupling>(std::move(columns), options.bins,
-                                                         options.bound, network));
+      layers_.push_back(std::make_unique<SplineCoupling>(
+          std::move(columns), options.bins, options.bound, network));
     } else {
       layers_.push_back(std::make_unique<AffineCoupling>(std::move(columns), network));
       layers_.push_back(std::make_unique<ActivationNorm>(replicas, options.dimension));
@@ -119,7 +122,8 @@ LatentResult Flow::to_latent(const at::Tensor& data, const at::Tensor& context) 
   return result;
 }
 
-at::Tensor Flow::from_latent(const at::Tensor& latents, const at::Tensor& context) const {
+at::Tensor Flow::from_latent(const at::Tensor& latents,
+                             const at::Tensor& context) const {
   auto data = latents;
   for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
     data = (*layer)->from_latent(data, context);
@@ -128,7 +132,7 @@ at::Tensor Flow::from_latent(const at::Tensor& latents, const at::Tensor& contex
 }
 
 void Flow::initialize_from(const at::Tensor& data, const at::Tensor& context) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   auto values = data;
   for (const auto& layer : layers_) {
     layer->initialize_from(values);

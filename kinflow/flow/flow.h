@@ -38,8 +38,8 @@ double parameter_count(const FlowOptions& options);
 /// Maps data [R, b, p] to latents and back. Each replica has its own parameters; all
 /// share the architecture.
 ///
-/// Parameters live in one buffer `values()` [R, P] of which the layers hold views. So an
-/// optimiser is a few operations on one matrix, whatever the architecture.
+/// Parameters live in one buffer `values()` [R, P] of which the layers hold views. So
+/// an optimiser is a few operations on one matrix, whatever the architecture.
 class Flow {
  public:
   /// @param seeds  of the initial weights, one per replica; R is their number
@@ -50,7 +50,8 @@ class Flow {
   std::int64_t replicas() const { return values_.size(0); }
 
   LatentResult to_latent(const at::Tensor& data, const at::Tensor& context = {}) const;
-  at::Tensor from_latent(const at::Tensor& latents, const at::Tensor& context = {}) const;
+  at::Tensor from_latent(const at::Tensor& latents,
+                         const at::Tensor& context = {}) const;
 
   /// Starts the layers that take their first values from data; once, before training.
   void initialize_from(const at::Tensor& data, const at::Tensor& context = {});
@@ -59,8 +60,8 @@ class Flow {
   const at::Tensor& values() const { return values_; }
   /// 1 where weight decay applies and 0 elsewhere, [1, P].
   const at::Tensor& decay_mask() const { return decay_mask_; }
-  /// Gradient of a scalar in values(), [R, P]; the scalar comes from to_latent() of this
-  /// flow, with gradients recorded.
+  /// Gradient of a scalar in values(), [R, P]; the scalar comes from to_latent() of
+  /// this flow, with gradients recorded.
   at::Tensor gradient_of(const at::Tensor& scalar) const;
 
   /// Name, shape without the replica axis, and place in the buffer, in a fixed order.

@@ -14,7 +14,8 @@ struct LatentResult {
   at::Tensor log_abs_det;  ///< log |det d latents / d data| of every row
 };
 
-/// Result of an element-wise monotone map: values and the logs of the slopes, one shape.
+/// Result of an element-wise monotone map: values and the logs of the slopes, one
+/// shape.
 struct ElementwiseResult {
   at::Tensor values;
   at::Tensor log_slopes;

@@ -2,6 +2,7 @@
 #include "kinflow/flow/rational_quadratic_spline.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 #include <cmath>
 
@@ -39,7 +40,7 @@ Bin find_bin(const at::Tensor& position, const at::Tensor& parameters, Axis axis
       {1, 1}, 1);
   at::Tensor index;
   {
-    const at::NoGradGuard no_grad;
+    const c10::NoGradGuard no_grad;
     const auto interior = edges.select(-2, axis).narrow(-1, 1, bins - 1);
     const auto first = position.unsqueeze(-1).ge(interior).sum(-1, true);
     index = at::cat({first, first + 1}, -1);
@@ -74,14 +75,15 @@ InsideBin evaluate(const Bin& bin, const at::Tensor& secant, const at::Tensor& t
   const auto between = t * rest;
   const auto denominator =
       secant + (bin.slope_left + bin.slope_right - 2 * secant) * between;
-  const auto numerator = bin.slope_right * t * t + 2 * secant * between +
-                         bin.slope_left * rest * rest;
+  const auto numerator =
+      bin.slope_right * t * t + 2 * secant * between + bin.slope_left * rest * rest;
   return {.share = (secant * t * t + bin.slope_left * between) / denominator,
           .log_slope = 2 * at::log(secant / denominator) + at::log(numerator)};
 }
 
 ElementwiseResult pick(const at::Tensor& inside, const at::Tensor& position,
-                  const at::Tensor& values, const at::Tensor& log_slopes, double bound) {
+                       const at::Tensor& values, const at::Tensor& log_slopes,
+                       double bound) {
   return {at::where(inside, values * (2 * bound) - bound, position),
           at::where(inside, log_slopes, at::zeros_like(log_slopes))};
 }
@@ -89,7 +91,7 @@ ElementwiseResult pick(const at::Tensor& inside, const at::Tensor& position,
 }  // namespace
 
 ElementwiseResult spline_forward(const at::Tensor& inputs, const at::Tensor& parameters,
-                            double bound) {
+                                 double bound) {
   const auto inside = inputs.abs() < bound;
   const auto position = (inputs.clamp(-bound, bound) + bound) / (2 * bound);
   const auto bin = find_bin(position, parameters, kInput);
@@ -100,8 +102,8 @@ ElementwiseResult spline_forward(const at::Tensor& inputs, const at::Tensor& par
               inside_bin.log_slope, bound);
 }
 
-ElementwiseResult spline_inverse(const at::Tensor& outputs, const at::Tensor& parameters,
-                            double bound) {
+ElementwiseResult spline_inverse(const at::Tensor& outputs,
+                                 const at::Tensor& parameters, double bound) {
   const auto inside = outputs.abs() < bound;
   const auto position = (outputs.clamp(-bound, bound) + bound) / (2 * bound);
   const auto bin = find_bin(position, parameters, kOutput);
@@ -114,10 +116,12 @@ ElementwiseResult spline_inverse(const at::Tensor& outputs, const at::Tensor& pa
   const auto c = -secant * rise;
   const auto discriminant = (b * b - 4 * a * c).clamp_min(0);
   const auto root = (2 * c / (-b - discriminant.sqrt())).clamp(0, 1);
-  // Where the map is flat the root has lost digits; one step of Newton brings them back.
+  // Where the map is flat the root has lost digits; one step of Newton brings them
+  // back.
   const auto near = evaluate(bin, secant, root);
   const auto t =
-      (root - (near.share - rise / bin.height) * secant / near.log_slope.exp()).clamp(0, 1);
+      (root - (near.share - rise / bin.height) * secant / near.log_slope.exp())
+          .clamp(0, 1);
   return pick(inside, outputs, bin.left + t * bin.width,
               -evaluate(bin, secant, t).log_slope, bound);
 }

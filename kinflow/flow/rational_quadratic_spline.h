@@ -10,9 +10,12 @@
 
 namespace kinflow {
 
-/// A spline with K bins has 3K - 1 unconstrained parameters: K widths, K heights and the
-/// K - 1 interior slopes. The slopes at both ends are 1, so the tails are the identity.
-constexpr std::int64_t spline_parameter_count(std::int64_t bins) { return 3 * bins - 1; }
+/// A spline with K bins has 3K - 1 unconstrained parameters: K widths, K heights and
+/// the K - 1 interior slopes. The slopes at both ends are 1, so the tails are the
+/// identity.
+constexpr std::int64_t spline_parameter_count(std::int64_t bins) {
+  return 3 * bins - 1;
+}
 
 /// Smallest width and height of a bin, as a share of the domain, and smallest slope.
 inline constexpr double kSplineMinimum = 1e-3;
@@ -21,10 +24,10 @@ inline constexpr double kSplineMinimum = 1e-3;
 /// @param inputs      [...]
 /// @param parameters  [..., 3K - 1]; leading dimensions broadcast against `inputs`
 ElementwiseResult spline_forward(const at::Tensor& inputs, const at::Tensor& parameters,
-                            double bound);
+                                 double bound);
 
 /// The inverse of spline_forward; log_slopes are those of the inverse map.
-ElementwiseResult spline_inverse(const at::Tensor& outputs, const at::Tensor& parameters,
-                            double bound);
+ElementwiseResult spline_inverse(const at::Tensor& outputs,
+                                 const at::Tensor& parameters, double bound);
 
 }  // namespace kinflow

@@ -7,8 +7,10 @@
 
 namespace kinflow {
 
-Standardization Standardization::from(const at::Tensor& data, const at::Tensor& weights) {
-  const auto given = weights.defined() ? weights : at::ones({data.size(0)}, data.options());
+Standardization Standardization::from(const at::Tensor& data,
+                                      const at::Tensor& weights) {
+  const auto given =
+      weights.defined() ? weights : at::ones({data.size(0)}, data.options());
   const auto column = given.unsqueeze(1);
   const auto weighted = (data * column).sum(0) / given.sum();
   const auto in_range =
@@ -17,7 +19,8 @@ Standardization Standardization::from(const at::Tensor& data, const at::Tensor& 
   // Scaling by the largest distance first keeps the squares in range.
   const auto largest = (data - mean).abs().amax(0);
   const auto positive = column.clamp_min(0);
-  const auto square = (((data - mean) / largest).square() * positive).sum(0) / positive.sum();
+  const auto square =
+      (((data - mean) / largest).square() * positive).sum(0) / positive.sum();
   return {.mean = mean, .deviation = square.sqrt() * largest};
 }
 

@@ -11,9 +11,10 @@ struct Standardization {
   at::Tensor mean;       ///< [p] float64
   at::Tensor deviation;  ///< [p] float64, positive
 
-  /// Weighted mean and standard deviation of the columns of data [n, p] float64, n >= 2,
-  /// none of them constant. A mean outside the data's range, which negative weights can
-  /// give, is replaced by the plain one; the deviation counts negative weights as 0.
+  /// Weighted mean and standard deviation of the columns of data [n, p] float64, n >=
+  /// 2, none of them constant. A mean outside the data's range, which negative weights
+  /// can give, is replaced by the plain one; the deviation counts negative weights as
+  /// 0.
   /// @param weights [n] float64, or undefined for equal ones
   static Standardization from(const at::Tensor& data, const at::Tensor& weights = {});
 

@@ -20,7 +20,7 @@ struct Panel {
   std::optional<Limits> x{};
   std::optional<Limits> y{};
   std::vector<PlotLayer> layers{};  ///< the first lies at the bottom
-  bool tick_labels_y = true;    ///< off where the panel to the left has the same axis
+  bool tick_labels_y = true;  ///< off where the panel to the left has the same axis
 };
 
 /// A bar at the right side that explains density_color() from 0 to `maximum`.

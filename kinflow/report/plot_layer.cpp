@@ -198,8 +198,8 @@ void draw_layer(Canvas& canvas, const PlotArea& area, const PlotLayer& layer) {
   canvas.unclip();
 }
 
-void draw_legend(Canvas& canvas, const PlotArea& area, const std::vector<PlotLayer>& layers,
-                 double text_size) {
+void draw_legend(Canvas& canvas, const PlotArea& area,
+                 const std::vector<PlotLayer>& layers, double text_size) {
   const TextStyle style{.size = text_size * area.scale};
   const double row = 1.4 * style.size, key = 1.6 * style.size, gap = 0.4 * style.size;
   double width = 0, rows = 0;
@@ -234,9 +234,9 @@ void draw_legend(Canvas& canvas, const PlotArea& area, const std::vector<PlotLay
 }
 
 std::vector<PlotLayer> color_largest_groups(const std::vector<double>& x,
-                                        const std::vector<double>& y,
-                                        const std::vector<std::int64_t>& group,
-                                        std::size_t count) {
+                                            const std::vector<double>& y,
+                                            const std::vector<std::int64_t>& group,
+                                            std::size_t count) {
   if (x.size() != y.size() || x.size() != group.size()) {
     throw InputError(
         fmt::format("[color_largest_groups] expected as many x, y and groups, received "

@@ -72,15 +72,15 @@ Limits limits_of_layers(const std::vector<PlotLayer>& layers, bool is_x);
 void draw_layer(Canvas& canvas, const PlotArea& area, const PlotLayer& layer);
 
 /// Names the layers that have a name, in the corner of the area with the fewest data.
-void draw_legend(Canvas& canvas, const PlotArea& area, const std::vector<PlotLayer>& layers,
-                 double text_size);
+void draw_legend(Canvas& canvas, const PlotArea& area,
+                 const std::vector<PlotLayer>& layers, double text_size);
 
 /// The rows of the `count` largest groups (of at least two rows) in category colours,
 /// the largest first, above all other rows in grey.
 /// @param group  the label of each point; as many as x and y, else InputError
 std::vector<PlotLayer> color_largest_groups(const std::vector<double>& x,
-                                        const std::vector<double>& y,
-                                        const std::vector<std::int64_t>& group,
-                                        std::size_t count = kCategoryColors);
+                                            const std::vector<double>& y,
+                                            const std::vector<std::int64_t>& group,
+                                            std::size_t count = kCategoryColors);
 
 }  // namespace kinflow

@@ -15,15 +15,18 @@ constexpr double kEpsilon = 1e-8;
 Adamax::Adamax(const at::Tensor& parameters)
     : first_moment(at::zeros_like(parameters)),
       infinity_norm(at::zeros_like(parameters)),
-      steps(at::zeros({parameters.size(0), 1}, parameters.options().dtype(at::kLong))) {}
+      steps(at::zeros({parameters.size(0), 1}, parameters.options().dtype(at::kLong))) {
+}
 
 void Adamax::step(at::Tensor& parameters, const at::Tensor& gradient,
                   const at::Tensor& learning_rate, const at::Tensor& weight_decay,
                   const at::Tensor& active) {
-  const auto decayed =
-      weight_decay.defined() ? at::addcmul(gradient, parameters, weight_decay) : gradient;
+  const auto decayed = weight_decay.defined()
+                           ? at::addcmul(gradient, parameters, weight_decay)
+                           : gradient;
   const auto moment = at::lerp(first_moment, decayed, 1 - kFirstDecay);
-  const auto norm = at::maximum(infinity_norm * kNormDecay, decayed.abs().add(kEpsilon));
+  const auto norm =
+      at::maximum(infinity_norm * kNormDecay, decayed.abs().add(kEpsilon));
   const auto count = steps + 1;
   const auto correction =
       1 - at::pow(at::full_like(learning_rate, kFirstDecay), count.to(learning_rate));

@@ -1,4 +1,5 @@
-// The Adamax optimiser (Kingma and Ba, 2015) on a matrix of parameters, one row a replica.
+// The Adamax optimiser (Kingma and Ba, 2015) on a matrix of parameters, one row a
+// replica.
 #pragma once
 
 #include <ATen/core/Tensor.h>

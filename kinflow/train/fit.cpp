@@ -2,6 +2,7 @@
 #include "kinflow/train/fit.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,7 +67,8 @@ FittedDependence make_dependence(const FitRequest& request, const FitRows& rows,
 // Weights of the rows for location and scale, C^-1 1 with all parameters at one half:
 // generalised least squares, so that rows of a large block count less.
 at::Tensor row_weights(const Dependence& law, at::Device device) {
-  const auto parameters = at::full({1, law.parameter_count()}, 0.5, at::kDouble).to(device);
+  const auto parameters =
+      at::full({1, law.parameter_count()}, 0.5, at::kDouble).to(device);
   const auto ones = at::ones({1, law.rows(), 1}, at::kDouble).to(device);
   return law.precision_times(parameters, ones).view({law.rows()}).cpu();
 }
@@ -97,14 +99,13 @@ std::int64_t training_threads(const FitRequest& request) {
 std::string status_line(const Trainer& trainer, const Dependence& law) {
   const auto& last = trainer.history().back();
   const auto best = trainer.best_replica();
-  auto line = fmt::format("valid NLL {} (best {} at {})",
-                          format_nats(last.valid_nll_nats),
-                          format_nats(trainer.best_valid_nll(best)),
-                          trainer.best_epoch(best));
+  auto line =
+      fmt::format("valid NLL {} (best {} at {})", format_nats(last.valid_nll_nats),
+                  format_nats(trainer.best_valid_nll(best)), trainer.best_epoch(best));
   if (law.parameter_count() > 0) {
-    line += fmt::format(", mean {} {:.3f}",
-                        law.kind() == "relationship" ? "lambda" : "rho",
-                        last.mean_parameter);
+    line +=
+        fmt::format(", mean {} {:.3f}", law.kind() == "relationship" ? "lambda" : "rho",
+                    last.mean_parameter);
   }
   return line;
 }
@@ -124,14 +125,15 @@ void train(Trainer& trainer, const RunFolder& folder, const FitPlace& place,
       last_checkpoint = Clock::now();
     }
     const auto done = trainer.epochs_done();
-    const double per_epoch = seconds_since(start) / static_cast<double>(done - first_epoch);
-    logger.progress({.job = "fit",
-                     .done = done,
-                     .total = request.train.epochs,
-                     .unit = "epoch",
-                     .status = status_line(trainer, law),
-                     .seconds_left =
-                         per_epoch * static_cast<double>(request.train.epochs - done)});
+    const double per_epoch =
+        seconds_since(start) / static_cast<double>(done - first_epoch);
+    logger.progress(
+        {.job = "fit",
+         .done = done,
+         .total = request.train.epochs,
+         .unit = "epoch",
+         .status = status_line(trainer, law),
+         .seconds_left = per_epoch * static_cast<double>(request.train.epochs - done)});
   }
 }
 
@@ -139,7 +141,7 @@ void train(Trainer& trainer, const RunFolder& folder, const FitPlace& place,
 std::unique_ptr<Flow> single_flow(Flow& flow, std::int64_t replica) {
   auto single = std::make_unique<Flow>(flow.options(), std::vector<std::uint64_t>{0},
                                        flow.values().scalar_type(), at::kCPU);
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   single->values().copy_(flow.values().narrow(0, replica, 1));
   return single;
 }
@@ -170,8 +172,8 @@ nlohmann::json new_record(const FitRequest& request) {
   return record;
 }
 
-// run.json and the model keep the paths, and JSON holds UTF-8 only. Files are read twice,
-// the second time for their hashes.
+// run.json and the model keep the paths, and JSON holds UTF-8 only. Files are read
+// twice, the second time for their hashes.
 void check_paths(const DataRequest& data) {
   for (const auto& path : {data.table, data.valid_table, data.relationship}) {
     std::error_code ignored;
@@ -212,9 +214,9 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   set_threads(training_threads(request));
   const auto standardization =
       Standardization::from(rows.train.data, row_weights(*dependence.law, device));
-  const auto context_standardization =
-      rows.train.context.defined() ? Standardization::from(rows.train.context)
-                                   : Standardization{};
+  const auto context_standardization = rows.train.context.defined()
+                                           ? Standardization::from(rows.train.context)
+                                           : Standardization{};
   auto options = request.flow;
   options.dimension = rows.train.data.size(1);
   options.context = rows.train.context.defined() ? rows.train.context.size(1) : 0;
@@ -252,12 +254,12 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
                             trainer.epochs_done()));
   }
   folder.write_metrics(trainer.history());
-  logger.info(fmt::format(
-      "{} training rows, {} validation rows, {} column{}; {} {}", rows.train.data.size(0),
-      rows.valid.data.size(0), options.dimension, options.dimension == 1 ? "" : "s",
-      dependence.law->parameter_count(),
-      dependence.law->parameter_count() == 1 ? "dependence parameter"
-                                             : "dependence parameters"));
+  logger.info(
+      fmt::format("{} training rows, {} validation rows, {} column{}; {} {}",
+                  rows.train.data.size(0), rows.valid.data.size(0), options.dimension,
+                  options.dimension == 1 ? "" : "s", dependence.law->parameter_count(),
+                  dependence.law->parameter_count() == 1 ? "dependence parameter"
+                                                         : "dependence parameters"));
   try {
     train(trainer, folder, place, request, *dependence.law, logger);
   } catch (const NumericalError& error) {

@@ -16,9 +16,9 @@
 
 namespace kinflow {
 
-/// Everything that decides the result of a fit. The optional members stand for values of
-/// `flow` and `train` whose defaults depend on the other choices; with_defaults() says
-/// which. Without a group and a relationship the schedule is `baseline`.
+/// Everything that decides the result of a fit. The optional members stand for values
+/// of `flow` and `train` whose defaults depend on the other choices; with_defaults()
+/// says which. Without a group and a relationship the schedule is `baseline`.
 struct FitRequest {
   DataRequest data;
   BlockCorrelation correlation = BlockCorrelation::per_block;
@@ -59,9 +59,9 @@ struct FitPlace {
   double checkpoint_seconds = 5;  ///< time between checkpoints
 };
 
-/// Fits a model and leaves run.json, metrics.csv and model.safetensors in the run folder.
-/// All input is read and checked before the folder is made. A run that was killed goes
-/// on with `resume` and ends in the same numbers.
+/// Fits a model and leaves run.json, metrics.csv and model.safetensors in the run
+/// folder. All input is read and checked before the folder is made. A run that was
+/// killed goes on with `resume` and ends in the same numbers.
 FitResult fit(const FitRequest& request, const FitPlace& place, Logger& logger);
 
 /// The request of a run folder that is to be resumed.

@@ -18,7 +18,10 @@ namespace {
 
 at::Tensor to_tensor(const std::vector<double>& values, std::int64_t rows,
                      std::int64_t first, std::int64_t count, std::int64_t width) {
-  return at::tensor(values, at::kDouble).view({rows, width}).narrow(1, first, count).contiguous();
+  return at::tensor(values, at::kDouble)
+      .view({rows, width})
+      .narrow(1, first, count)
+      .contiguous();
 }
 
 // All columns that have no other role.
@@ -26,10 +29,9 @@ std::vector<std::string> remaining_columns(const Table& table,
                                            const DataRequest& request) {
   std::vector<std::string> columns;
   for (const auto& name : table.names()) {
-    const bool has_role =
-        name == request.group || name == request.time ||
-        std::find(request.context.begin(), request.context.end(), name) !=
-            request.context.end();
+    const bool has_role = name == request.group || name == request.time ||
+                          std::find(request.context.begin(), request.context.end(),
+                                    name) != request.context.end();
     if (!has_role) columns.push_back(name);
   }
   return columns;
@@ -44,7 +46,8 @@ TableRows select(const TableRows& rows, const std::vector<std::int64_t>& chosen)
                  .kept_rows = {},
                  .table_rows = rows.table_rows};
   for (const auto row : chosen) {
-    if (!rows.labels.empty()) part.labels.push_back(rows.labels[static_cast<std::size_t>(row)]);
+    if (!rows.labels.empty())
+      part.labels.push_back(rows.labels[static_cast<std::size_t>(row)]);
     part.kept_rows.push_back(rows.kept_rows[static_cast<std::size_t>(row)]);
   }
   return part;
@@ -72,11 +75,11 @@ void check_spread(const at::Tensor& rows, const std::vector<std::string>& names,
   const auto constant = rows.eq(rows.select(0, 0)).all(0);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!constant[static_cast<std::int64_t>(i)].item<bool>()) continue;
-    throw InputError(
-        fmt::format("{}: column '{}': expected values that differ, found {} in all {} "
-                    "training rows",
-                    source, names[i],
-                    rows[0][static_cast<std::int64_t>(i)].item<double>(), rows.size(0)));
+    throw InputError(fmt::format(
+        "{}: column '{}': expected values that differ, found {} in all {} "
+        "training rows",
+        source, names[i], rows[0][static_cast<std::int64_t>(i)].item<double>(),
+        rows.size(0)));
   }
 }
 
@@ -85,20 +88,20 @@ void check_spread(const at::Tensor& rows, const std::vector<std::string>& names,
 TableRows read_rows(const Table& table, const ColumnChoice& choice) {
   auto names = choice.columns;
   names.insert(names.end(), choice.context.begin(), choice.context.end());
-  NumericMatrixOptions options{
-      .missing = choice.drop_missing ? MissingPolicy::drop : MissingPolicy::refuse};
+  NumericMatrixOptions options{.missing = choice.drop_missing ? MissingPolicy::drop
+                                                              : MissingPolicy::refuse};
   if (!choice.group.empty()) options.label_columns.push_back(choice.group);
   auto matrix = numeric_matrix(table, names, options);
   const auto width = static_cast<std::int64_t>(names.size());
   const auto data_width = static_cast<std::int64_t>(choice.columns.size());
-  TableRows rows{
-      .data = to_tensor(matrix.values, matrix.rows, 0, data_width, width),
-      .context = choice.context.empty() ? at::Tensor()
-                                        : to_tensor(matrix.values, matrix.rows, data_width,
-                                                    width - data_width, width),
-      .labels = {},
-      .kept_rows = std::move(matrix.kept_rows),
-      .table_rows = table.rows()};
+  TableRows rows{.data = to_tensor(matrix.values, matrix.rows, 0, data_width, width),
+                 .context = choice.context.empty()
+                                ? at::Tensor()
+                                : to_tensor(matrix.values, matrix.rows, data_width,
+                                            width - data_width, width),
+                 .labels = {},
+                 .kept_rows = std::move(matrix.kept_rows),
+                 .table_rows = table.rows()};
   if (!choice.group.empty()) rows.labels = labels(table, choice.group, rows.kept_rows);
   return rows;
 }
@@ -138,7 +141,8 @@ at::Tensor read_relationship(const std::string& path, std::int64_t rows) {
 
 at::Tensor read_relationship(const std::string& path, const TableRows& rows) {
   const auto matrix = read_relationship(path, rows.table_rows);
-  if (static_cast<std::int64_t>(rows.kept_rows.size()) == rows.table_rows) return matrix;
+  if (static_cast<std::int64_t>(rows.kept_rows.size()) == rows.table_rows)
+    return matrix;
   const std::span<const double> all(matrix.data_ptr<double>(),
                                     static_cast<std::size_t>(matrix.numel()));
   const auto kept = static_cast<std::int64_t>(rows.kept_rows.size());
@@ -155,9 +159,10 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
   }
   if (std::find(rows.columns.begin(), rows.columns.end(), request.group) !=
       rows.columns.end()) {
-    throw InputError(fmt::format("{}: column {}: expected one role, found it both in "
-                                 "--group and in --columns",
-                                 request.table, in_quotes(request.group)));
+    throw InputError(
+        fmt::format("{}: column {}: expected one role, found it both in "
+                    "--group and in --columns",
+                    request.table, in_quotes(request.group)));
   }
   const ColumnChoice choice{.columns = rows.columns,
                             .context = request.context,
@@ -165,12 +170,13 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
                             .drop_missing = request.drop_missing};
   rows.train = read_rows(table, choice);
   if (rows.train.data.size(0) < 2) {
-    throw InputError(fmt::format("{}: expected at least 2 rows, found {}", request.table,
-                                 rows.train.data.size(0)));
+    throw InputError(fmt::format("{}: expected at least 2 rows, found {}",
+                                 request.table, rows.train.data.size(0)));
   }
   check_spread(rows.train.data, rows.columns, request.table);
   if (!request.group.empty()) {
-    check_several_blocks(number_blocks(rows.train.labels), request.table, request.group);
+    check_several_blocks(number_blocks(rows.train.labels), request.table,
+                         request.group);
   }
   if (!request.relationship.empty()) {
     rows.relationship = read_relationship(request.relationship, rows.train);
@@ -186,12 +192,14 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
     rows.train = select(rows.train, parts.train);
     if (rows.relationship.defined()) {
       const auto index = at::tensor(parts.train, at::kLong);
-      rows.relationship = rows.relationship.index_select(0, index).index_select(1, index);
+      rows.relationship =
+          rows.relationship.index_select(0, index).index_select(1, index);
     }
     if (rows.train.data.size(0) < 2) {
-      throw InputError(fmt::format("{}: expected at least 2 training rows, found {} after "
-                                   "the split; give other rows with --valid",
-                                   request.table, rows.train.data.size(0)));
+      throw InputError(
+          fmt::format("{}: expected at least 2 training rows, found {} after "
+                      "the split; give other rows with --valid",
+                      request.table, rows.train.data.size(0)));
     }
     check_spread(rows.train.data, rows.columns, request.table);
   }

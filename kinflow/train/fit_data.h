@@ -21,11 +21,12 @@ class Table;
 struct DataRequest {
   std::string table;
   std::string valid_table;  ///< empty: a part of `table` is held out
-  std::vector<std::string> columns;  ///< empty: all but the group, context and time columns
+  std::vector<std::string>
+      columns;  ///< empty: all but the group, context and time columns
   std::vector<std::string> context;
-  std::string group;         ///< column of block labels
-  std::string relationship;  ///< file of a relationship matrix
-  std::string time;          ///< column, for splits by time
+  std::string group;                ///< column of block labels
+  std::string relationship;         ///< file of a relationship matrix
+  std::string time;                 ///< column, for splits by time
   std::optional<SplitBy> split_by;  ///< not given: group where there is one, else rows
   double valid_fraction = 0.15;
   bool drop_missing = false;
@@ -33,11 +34,11 @@ struct DataRequest {
 
 /// Rows of a table as float64 tensors in original units.
 struct TableRows {
-  at::Tensor data;                     ///< [n, p]
-  at::Tensor context;                  ///< [n, c] or undefined
-  std::vector<std::string> labels;     ///< [n] block labels, empty without a group column
-  std::vector<std::int64_t> kept_rows; ///< [n] row of the table
-  std::int64_t table_rows = 0;         ///< before rows with missing values were dropped
+  at::Tensor data;                  ///< [n, p]
+  at::Tensor context;               ///< [n, c] or undefined
+  std::vector<std::string> labels;  ///< [n] block labels, empty without a group column
+  std::vector<std::int64_t> kept_rows;  ///< [n] row of the table
+  std::int64_t table_rows = 0;  ///< before rows with missing values were dropped
 };
 
 /// Columns to read from a table that holds data for a model or a request.
@@ -63,8 +64,8 @@ LabelledBlocks make_blocks(const std::vector<std::string>& label_of_row,
 /// A relationship matrix for the rows of a table: [n, n] float64, read from a file that
 /// has a row for every row of the table, without those that were dropped.
 at::Tensor read_relationship(const std::string& path, const TableRows& rows);
-/// A relationship matrix of `rows` rows. InputError, with the file's name, also where it
-/// is not positive semidefinite.
+/// A relationship matrix of `rows` rows. InputError, with the file's name, also where
+/// it is not positive semidefinite.
 at::Tensor read_relationship(const std::string& path, std::int64_t rows);
 
 /// Training and validation rows.

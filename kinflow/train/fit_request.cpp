@@ -37,7 +37,8 @@ FitRequest with_defaults(FitRequest request) {
   const bool by_group = !data.group.empty();
   const bool by_relationship = !data.relationship.empty();
   if (by_group && by_relationship) {
-    throw InputError("fit: expected a group column or a relationship matrix, found both");
+    throw InputError(
+        "fit: expected a group column or a relationship matrix, found both");
   }
   if (!by_group && !by_relationship) train.schedule = Schedule::baseline;
   data.split_by = data.split_by.value_or(by_group ? SplitBy::group : SplitBy::rows);

@@ -20,7 +20,9 @@ at::Tensor standardized(const Standardization& standardization, const at::Tensor
   return standardization.apply(rows).to(flow.values().options());
 }
 
-at::Tensor as_double(const at::Tensor& tensor) { return tensor.to(at::kCPU, at::kDouble); }
+at::Tensor as_double(const at::Tensor& tensor) {
+  return tensor.to(at::kCPU, at::kDouble);
+}
 
 }  // namespace
 
@@ -43,10 +45,9 @@ double LearnedDependence::typical_parameter() const {
 double LearnedDependence::parameter_for(const std::string& wanted,
                                         std::optional<double> instead) const {
   if (instead && !is_in_range(wanted, *instead)) {
-    throw InputError(fmt::format("--parameter: expected a {}, found {}",
-                                 wanted == "blocks" ? "correlation in [0, 1)"
-                                                    : "lambda in (0, 1]",
-                                 *instead));
+    throw InputError(fmt::format(
+        "--parameter: expected a {}, found {}",
+        wanted == "blocks" ? "correlation in [0, 1)" : "lambda in (0, 1]", *instead));
   }
   if (instead) return *instead;
   if (kind == wanted) return typical_parameter();
@@ -70,15 +71,16 @@ std::vector<double> LearnedDependence::correlations_of(
 
 at::Tensor Model::row_log_density(const at::Tensor& data,
                                   const at::Tensor& context) const {
-  const auto density = kinflow::row_log_density(
-      *flow, standardized(standardization, data, *flow),
-      standardized(context_standardization, context, *flow));
+  const auto density =
+      kinflow::row_log_density(*flow, standardized(standardization, data, *flow),
+                               standardized(context_standardization, context, *flow));
   return as_double(density.select(0, 0)) + standardization.log_abs_det();
 }
 
 LatentResult Model::to_latent(const at::Tensor& data, const at::Tensor& context) const {
-  const auto result = all_latents(*flow, standardized(standardization, data, *flow),
-                                  standardized(context_standardization, context, *flow));
+  const auto result =
+      all_latents(*flow, standardized(standardization, data, *flow),
+                  standardized(context_standardization, context, *flow));
   return {.latents = as_double(result.latents.select(0, 0)),
           .log_abs_det = as_double(result.log_abs_det.select(0, 0)) +
                          standardization.log_abs_det()};

@@ -1,5 +1,5 @@
-// A trained model: preprocessing, flow, learned dependence and the record of its run, in
-// one file that holds no code.
+// A trained model: preprocessing, flow, learned dependence and the record of its run,
+// in one file that holds no code.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,8 +21,8 @@ namespace kinflow {
 struct LearnedDependence {
   std::string kind = "independent";  ///< "independent", "blocks", "relationship"
   std::string column;                ///< of the groups, for blocks
-  /// For blocks: labels, sizes and correlations of the training blocks with at least two
-  /// rows. For a relationship: lambda alone.
+  /// For blocks: labels, sizes and correlations of the training blocks with at least
+  /// two rows. For a relationship: lambda alone.
   std::vector<std::string> labels;
   std::vector<std::int64_t> sizes;
   std::vector<double> parameters;
@@ -30,9 +30,9 @@ struct LearnedDependence {
   /// The parameter for rows that were not in the training data: lambda; for blocks the
   /// mean correlation, each block weighted by its size - 1 (its number of repeats).
   double typical_parameter() const;
-  /// typical_parameter() for rows that depend in the way of `kind`, or `instead` where it
-  /// is given. InputError where the model learned about another kind, and for a value
-  /// outside the range of the kind.
+  /// typical_parameter() for rows that depend in the way of `kind`, or `instead` where
+  /// it is given. InputError where the model learned about another kind, and for a
+  /// value outside the range of the kind.
   double parameter_for(const std::string& kind, std::optional<double> instead) const;
   /// The correlation of each block by its label; typical_parameter() for unknown ones.
   std::vector<double> correlations_of(const std::vector<std::string>& blocks) const;
@@ -69,7 +69,8 @@ double joint_log_density(const Dependence& dependence, const at::Tensor& paramet
 /// Writes a safetensors file with a versioned JSON description in its metadata.
 void save_model(const std::string& path, const Model& model);
 /// Reads it back, bit for bit. Throws InputError for anything else than such a file.
-/// @param arithmetic  of the flow; not given: the type it was trained in. A trained flow
+/// @param arithmetic  of the flow; not given: the type it was trained in. A trained
+/// flow
 ///     contracts by factors of a thousand between clusters of data, so that single
 ///     precision loses the way back from latents; double precision keeps it.
 Model load_model(const std::string& path, at::Device device = at::kCPU,

@@ -1,5 +1,6 @@
 // Models as safetensors files.
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <cstring>
@@ -37,10 +38,11 @@ LearnedDependence dependence_from(const JsonReader& json, const std::string& pat
                             .parameters = {}};
   const bool blocks = learned.kind == "blocks";
   if (!blocks && learned.kind != "independent" && learned.kind != "relationship") {
-    throw InputError(fmt::format(
-        "{}: key 'dependence.kind': expected independent, blocks or relationship, found "
-        "'{}'",
-        path, learned.kind));
+    throw InputError(
+        fmt::format("{}: key 'dependence.kind': expected independent, blocks or "
+                    "relationship, found "
+                    "'{}'",
+                    path, learned.kind));
   }
   const auto expected = static_cast<std::int64_t>(
       blocks ? learned.labels.size() : (learned.kind == "relationship" ? 1 : 0));
@@ -53,9 +55,9 @@ LearnedDependence dependence_from(const JsonReader& json, const std::string& pat
   learned.parameters.assign(values, values + expected);
   for (const double parameter : learned.parameters) {
     if (is_in_range(learned.kind, parameter)) continue;
-    throw InputError(fmt::format("{}: tensor 'dependence.parameters': expected {}, found {}",
-                                 path, blocks ? "values in [0, 1)" : "a value in (0, 1]",
-                                 parameter));
+    throw InputError(
+        fmt::format("{}: tensor 'dependence.parameters': expected {}, found {}", path,
+                    blocks ? "values in [0, 1)" : "a value in (0, 1]", parameter));
   }
   return learned;
 }
@@ -67,21 +69,25 @@ void check_names(const std::vector<std::string>& columns,
   std::set<std::string> seen;
   for (const auto& names : {columns, context_columns}) {
     for (const auto& name : names) {
-      if (!name.empty() && is_printable_utf8(name) && seen.insert(name).second) continue;
+      if (!name.empty() && is_printable_utf8(name) && seen.insert(name).second)
+        continue;
       throw InputError(path + ": expected different names of columns, found " +
                        in_quotes(name));
     }
   }
 }
 
-Standardization standardization_from(const NamedTensors& tensors, const std::string& name,
-                                     std::int64_t columns, const std::string& path) {
+Standardization standardization_from(const NamedTensors& tensors,
+                                     const std::string& name, std::int64_t columns,
+                                     const std::string& path) {
   Standardization standardization{
       .mean = expect_tensor(tensors, name + ".mean", {columns}, at::kDouble, path),
       .deviation =
           expect_tensor(tensors, name + ".deviation", {columns}, at::kDouble, path)};
   if (!standardization.deviation.gt(0).all().item<bool>() ||
-      !at::isfinite(standardization.mean + standardization.deviation).all().item<bool>()) {
+      !at::isfinite(standardization.mean + standardization.deviation)
+           .all()
+           .item<bool>()) {
     throw InputError(path + ": tensors '" + name +
                      ".*': expected finite means and positive deviations");
   }
@@ -100,20 +106,22 @@ std::unique_ptr<Flow> flow_from(const FlowOptions& options, const NamedTensors& 
     type = tensor.scalar_type();
   }
   if (stored != parameter_count(options)) {
-    throw InputError(fmt::format("{}: expected {:.0f} weights of the flow, found {:.0f}",
-                                 path, parameter_count(options), stored));
+    throw InputError(
+        fmt::format("{}: expected {:.0f} weights of the flow, found {:.0f}", path,
+                    parameter_count(options), stored));
   }
   if (type != at::kFloat && type != at::kDouble) {
     throw InputError(path + ": expected weights of type F32 or F64");
   }
   auto flow = std::make_unique<Flow>(options, std::vector<std::uint64_t>{0},
                                      arithmetic.value_or(type), device);
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   for (const auto& slot : flow->slots()) {
     const auto values =
         expect_tensor(tensors, "flow." + slot.name, slot.shape, type, path);
     if (!at::isfinite(values).all().item<bool>()) {
-      throw InputError(path + ": tensor 'flow." + slot.name + "': expected finite values");
+      throw InputError(path + ": tensor 'flow." + slot.name +
+                       "': expected finite values");
     }
     flow->values().narrow(1, slot.offset, slot.count).copy_(values.reshape({1, -1}));
   }
@@ -124,12 +132,13 @@ std::unique_ptr<Flow> flow_from(const FlowOptions& options, const NamedTensors& 
 
 void save_model(const std::string& path, const Model& model) {
   NamedTensors tensors;
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   for (const auto& slot : model.flow->slots()) {
     tensors["flow." + slot.name] =
         model.flow->values()[0].narrow(0, slot.offset, slot.count).view(slot.shape);
   }
-  const auto add = [&](const std::string& name, const Standardization& standardization) {
+  const auto add = [&](const std::string& name,
+                       const Standardization& standardization) {
     tensors[name + ".mean"] = standardization.mean;
     tensors[name + ".deviation"] = standardization.deviation;
   };
@@ -153,8 +162,9 @@ Model load_model(const std::string& path, at::Device device,
   const auto [metadata, tensors] = load_tensors(path);
   const auto text = metadata.find(kMetadataKey);
   if (text == metadata.end()) {
-    throw InputError(path + ": expected a kinflow model, found a safetensors file of "
-                            "something else");
+    throw InputError(path +
+                     ": expected a kinflow model, found a safetensors file of "
+                     "something else");
   }
   const auto description = parse_json(text->second, path);
   const JsonReader json(description, path);
@@ -179,8 +189,8 @@ Model load_model(const std::string& path, at::Device device,
     throw InputError(path + ": column names do not match the flow's dimension");
   }
   if (options.context > 0) {
-    model.context_standardization = standardization_from(
-        tensors, "context_standardization", options.context, path);
+    model.context_standardization =
+        standardization_from(tensors, "context_standardization", options.context, path);
   }
   return model;
 }

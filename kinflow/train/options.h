@@ -31,13 +31,14 @@ struct TrainOptions {
   double learning_rate = 0.01;
   /// Coupled, on the flow alone, the first layers of its networks excepted.
   double weight_decay = 0.001;
-  std::int64_t patience = 30;  ///< epochs without a better validation NLL before stopping
-  std::uint64_t seed = 0;      ///< of the initial weights and the order of rows
+  std::int64_t patience =
+      30;                  ///< epochs without a better validation NLL before stopping
+  std::uint64_t seed = 0;  ///< of the initial weights and the order of rows
 
   /// Start of every dependence parameter, in (0, 1).
   double start = 0.3;
-  /// Learning rate of the dependence parameters as a multiple of the flow's. Their exact
-  /// gradient bears a large one, and a rho that lags behind inflates the latents.
+  /// Learning rate of the dependence parameters as a multiple of the flow's. Their
+  /// exact gradient bears a large one, and a rho that lags behind inflates the latents.
   double dependence_rate = 10;
   /// Every dependence parameter has a Beta(1 + prior, 1 + prior) prior; 0: none.
   double prior = 1;

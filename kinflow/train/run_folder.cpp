@@ -43,12 +43,14 @@ RunFolder RunFolder::open(const std::string& directory) {
 
 void RunFolder::check_free(const std::string& directory) {
   if (exists(RunFolder(directory).record_path())) {
-    throw InputError(directory +
-                     ": already holds a run; go on with --resume, or name another --out");
+    throw InputError(
+        directory +
+        ": already holds a run; go on with --resume, or name another --out");
   }
 }
 
-RunFolder RunFolder::create(const std::string& directory, const nlohmann::json& record) {
+RunFolder RunFolder::create(const std::string& directory,
+                            const nlohmann::json& record) {
   check_free(directory);
   std::error_code error;
   const bool is_new = std::filesystem::create_directories(directory, error);
@@ -122,13 +124,15 @@ std::string model_path_of(const std::string& run_or_file) {
   const auto record = folder.read_record();
   const auto error = record.find("error");
   if (record.is_object() && error != record.end() && error->is_string()) {
-    throw InputError(run_or_file + ": expected a finished run, found one that failed: " +
+    throw InputError(run_or_file +
+                     ": expected a finished run, found one that failed: " +
                      error->get<std::string>());
   }
-  throw InputError(run_or_file +
-                   ": expected a finished run, found one without a model; finish it with "
-                   "'kinflow fit --resume " +
-                   run_or_file + "'");
+  throw InputError(
+      run_or_file +
+      ": expected a finished run, found one without a model; finish it with "
+      "'kinflow fit --resume " +
+      run_or_file + "'");
 }
 
 std::string file_hash(const std::string& path) {

@@ -16,8 +16,8 @@ class RunFolder {
   static RunFolder open(const std::string& directory);
   /// InputError where the folder already holds a run.
   static void check_free(const std::string& directory);
-  /// Makes the folder, also its parents, with a first record. InputError where it is not
-  /// free or cannot be written; then no new folder remains.
+  /// Makes the folder, also its parents, with a first record. InputError where it is
+  /// not free or cannot be written; then no new folder remains.
   static RunFolder create(const std::string& directory, const nlohmann::json& record);
 
   std::string model_path() const { return directory_ + "/model.safetensors"; }

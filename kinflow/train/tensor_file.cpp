@@ -15,7 +15,10 @@ namespace {
 
 const std::vector<std::pair<std::string, at::ScalarType>>& type_names() {
   static const std::vector<std::pair<std::string, at::ScalarType>> names = {
-      {"F32", at::kFloat}, {"F64", at::kDouble}, {"I64", at::kLong}, {"BOOL", at::kBool}};
+      {"F32", at::kFloat},
+      {"F64", at::kDouble},
+      {"I64", at::kLong},
+      {"BOOL", at::kBool}};
   return names;
 }
 
@@ -30,9 +33,10 @@ at::ScalarType type_of(const SafeTensor& tensor, const std::string& path) {
   for (const auto& [name, known] : type_names()) {
     if (name == tensor.dtype) return known;
   }
-  throw InputError(fmt::format("{}: tensor '{}': expected type F32, F64, I64 or BOOL, "
-                               "found {}",
-                               path, tensor.name, tensor.dtype));
+  throw InputError(
+      fmt::format("{}: tensor '{}': expected type F32, F64, I64 or BOOL, "
+                  "found {}",
+                  path, tensor.name, tensor.dtype));
 }
 
 }  // namespace
@@ -78,8 +82,8 @@ at::Tensor expect_tensor(const NamedTensors& tensors, const std::string& name,
   const auto& tensor = found->second;
   if (tensor.sizes() != shape || tensor.scalar_type() != type) {
     throw InputError(fmt::format(
-        "{}: tensor '{}': expected {} [{}], found {} [{}]", source, name, type_name(type),
-        fmt::join(shape.vec(), ", "), type_name(tensor.scalar_type()),
+        "{}: tensor '{}': expected {} [{}], found {} [{}]", source, name,
+        type_name(type), fmt::join(shape.vec(), ", "), type_name(tensor.scalar_type()),
         fmt::join(tensor.sizes().vec(), ", ")));
   }
   return tensor;

@@ -2,6 +2,7 @@
 #include "kinflow/train/trainer.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +34,8 @@ constexpr std::uint64_t kShuffleStream = std::uint64_t{1} << 32;
 // pairs need two.
 std::vector<std::int64_t> batch_bounds(std::int64_t rows, std::int64_t batch_size) {
   std::vector<std::int64_t> bounds;
-  for (std::int64_t start = 0; start < rows; start += batch_size) bounds.push_back(start);
+  for (std::int64_t start = 0; start < rows; start += batch_size)
+    bounds.push_back(start);
   if (bounds.size() > 1 && rows - bounds.back() == 1) bounds.pop_back();
   bounds.push_back(rows);
   return bounds;
@@ -59,7 +61,7 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
       flow_optimizer_(flow.values()),
       unconstrained_(dependence.to_unconstrained(start)),
       dependence_optimizer_(unconstrained_) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   const auto column = [&](at::ScalarType type, double value) {
     return at::full({flow.replicas(), 1}, value, flow.values().options().dtype(type));
   };
@@ -74,8 +76,9 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
   flow_.initialize_from(first(data_.train), first(data_.train_context));
   initial_nll_ = valid_nll();
   if (!at::isfinite(initial_nll_).all().item<bool>()) {
-    throw NumericalError("the untrained flow gives no finite density on the validation "
-                         "rows: are there values beyond 1e18 standard deviations?");
+    throw NumericalError(
+        "the untrained flow gives no finite density on the validation "
+        "rows: are there values beyond 1e18 standard deviations?");
   }
   best_nll_ = initial_nll_.clone();
   best_values_ = flow_.values().clone();
@@ -152,7 +155,7 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate) {
   const auto losses = (result.latents * precision_rows).sum(-1) - result.log_abs_det;
   const auto gradient = flow_.gradient_of(losses.mean(1).sum());
 
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   const auto sound = at::isfinite(gradient.norm(2, 1, true));
   const bool all_sound = sound.all().item<bool>();
   if (!all_sound) skipped_ += sound.logical_not();
@@ -163,7 +166,8 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate) {
     const auto parameter_gradient =
         memory_ ? memory_->parameter_gradient(parameters)
                 : dependence_.pairs_parameter_gradient(parameters, rows, latents);
-    step_dependence(parameters, parameter_gradient, rate * options_.dependence_rate, active);
+    step_dependence(parameters, parameter_gradient, rate * options_.dependence_rate,
+                    active);
   }
   return batch_nll(parameters, losses.detach(), latents, precision_rows);
 }
@@ -171,9 +175,10 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate) {
 at::Tensor Trainer::estimated_precision_rows(const at::Tensor& parameters,
                                              const at::Tensor& rows,
                                              const at::Tensor& latents) const {
-  const double share = memory_ == nullptr                            ? 0
-                       : options_.estimator == Estimator::memory ? 1
-                                                                 : options_.memory_share;
+  const double share = memory_ == nullptr ? 0
+                       : options_.estimator == Estimator::memory
+                           ? 1
+                           : options_.memory_share;
   if (share == 1) return memory_->precision_rows(parameters, rows);
   const auto pairs = dependence_.pairs_rows(parameters, rows, latents);
   if (share == 0) return pairs;
@@ -197,14 +202,16 @@ at::Tensor Trainer::batch_nll(const at::Tensor& parameters, const at::Tensor& lo
 void Trainer::step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,
                               const at::Tensor& rate, const at::Tensor& active) {
   // A Beta prior in every parameter keeps those of small blocks away from 0 and 1.
-  const auto prior = -options_.prior / (parameters * (1 - parameters)) * (1 - 2 * parameters);
-  const auto per_row = dependence_.unconstrained_gradient(parameters, gradient + prior) /
-                       static_cast<double>(data_.train.size(0));
+  const auto prior =
+      -options_.prior / (parameters * (1 - parameters)) * (1 - 2 * parameters);
+  const auto per_row =
+      dependence_.unconstrained_gradient(parameters, gradient + prior) /
+      static_cast<double>(data_.train.size(0));
   dependence_optimizer_.step(unconstrained_, per_row, rate.to(at::kDouble), {}, active);
 }
 
 void Trainer::parameter_stage() {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   if (dependence_.parameter_count() == 0) return;
   const auto memory = dependence_.make_memory();
   memory->reset(all_latents(flow_, data_.train, data_.train_context).latents);
@@ -225,7 +232,7 @@ at::Tensor Trainer::valid_nll() const {
 }
 
 void Trainer::finish_epoch(const at::Tensor& train_nll) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   const auto nll = valid_nll();
   const auto better = nll.lt(best_nll_).logical_and(is_stopped().logical_not());
   best_nll_ = at::where(better, nll, best_nll_);
@@ -241,19 +248,21 @@ void Trainer::recover_diverged(const at::Tensor& nll) {
   const double margin =
       kDivergenceNatsPerColumn * static_cast<double>(data_.train.size(1));
   // Written so that NaN counts as diverged.
-  const auto diverged = nll.le(initial_nll_ + margin).logical_not().logical_and(
-      is_stopped().logical_not());
+  const auto diverged = nll.le(initial_nll_ + margin)
+                            .logical_not()
+                            .logical_and(is_stopped().logical_not());
   if (!diverged.any().item<bool>()) return;
   flow_.values().copy_(at::where(diverged, best_values_, flow_.values()));
-  unconstrained_ =
-      at::where(diverged, dependence_.to_unconstrained(best_parameters_), unconstrained_);
+  unconstrained_ = at::where(diverged, dependence_.to_unconstrained(best_parameters_),
+                             unconstrained_);
   rate_factor_ = at::where(diverged, rate_factor_ * kRestartFactor, rate_factor_);
   restarts_ += diverged;
   flow_optimizer_.reset(diverged);
   dependence_optimizer_.reset(diverged);
   reset_memory();
   warnings_.push_back(fmt::format(
-      "epoch {}: training diverged (validation NLL {}); back to the best weights with a "
+      "epoch {}: training diverged (validation NLL {}); back to the best weights with "
+      "a "
       "tenth of the learning rate",
       epoch_, format_nats(nll.masked_select(diverged).max().item<double>())));
   if (restarts_.gt(kMaximumRestarts).all().item<bool>()) {
@@ -266,8 +275,8 @@ void Trainer::recover_diverged(const at::Tensor& nll) {
 
 void Trainer::add_to_history(const at::Tensor& train_nll, const at::Tensor& valid_nll) {
   const auto parameters = dependence_.from_unconstrained(unconstrained_);
-  const auto mean = parameters.size(1) > 0 ? parameters.mean(1, true)
-                                           : at::zeros_like(valid_nll);
+  const auto mean =
+      parameters.size(1) > 0 ? parameters.mean(1, true) : at::zeros_like(valid_nll);
   const auto rate = learning_rate(0);
   for (std::int64_t replica = 0; replica < flow_.replicas(); ++replica) {
     const auto at_replica = [&](const at::Tensor& column) {
@@ -286,10 +295,12 @@ std::vector<std::string> Trainer::take_warnings() {
   return std::exchange(warnings_, {});
 }
 
-std::int64_t Trainer::best_replica() const { return best_nll_.argmin().item<std::int64_t>(); }
+std::int64_t Trainer::best_replica() const {
+  return best_nll_.argmin().item<std::int64_t>();
+}
 
 void Trainer::restore_best() {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   flow_.values().copy_(best_values_);
 }
 
@@ -305,7 +316,9 @@ at::Tensor Trainer::best_parameters(std::int64_t replica) const {
   return best_parameters_[replica].clone();
 }
 
-std::int64_t Trainer::skipped_steps() const { return skipped_.sum().item<std::int64_t>(); }
+std::int64_t Trainer::skipped_steps() const {
+  return skipped_.sum().item<std::int64_t>();
+}
 
 void Trainer::visit_state(
     const std::function<void(const std::string&, at::Tensor&)>& visit) {
@@ -333,7 +346,8 @@ NamedTensors Trainer::state() {
     state[name] = tensor.detach().cpu().clone();
   });
   if (memory_) state["memory"] = memory_->latents().cpu();
-  auto history = at::empty({static_cast<std::int64_t>(history_.size()), 6}, at::kDouble);
+  auto history =
+      at::empty({static_cast<std::int64_t>(history_.size()), 6}, at::kDouble);
   auto* out = history.data_ptr<double>();
   for (const auto& record : history_) {
     for (const double value :
@@ -348,7 +362,7 @@ NamedTensors Trainer::state() {
 }
 
 void Trainer::restore(const NamedTensors& state, const std::string& source) {
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   visit_state([&](const std::string& name, at::Tensor& tensor) {
     tensor.copy_(
         expect_tensor(state, name, tensor.sizes(), tensor.scalar_type(), source));

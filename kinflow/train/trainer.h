@@ -31,19 +31,21 @@ struct TrainingData {
 struct EpochRecord {
   std::int64_t epoch = 0;  ///< from 1; 0 is the state before training
   std::int64_t replica = 0;
-  double train_nll_nats = 0;  ///< mini-batch estimate of -log p(X) / n, dependence included
+  double train_nll_nats =
+      0;  ///< mini-batch estimate of -log p(X) / n, dependence included
   double valid_nll_nats = 0;  ///< mean of single rows
   double learning_rate = 0;
-  double mean_parameter = 0;  ///< of the dependence, natural scale; 0 without parameters
+  double mean_parameter =
+      0;  ///< of the dependence, natural scale; 0 without parameters
 };
 
 /// Trains all replicas of a flow; each has its own weights, seed of the start and
 /// dependence parameters, all see the rows in the same order.
 ///
 /// A step whose gradient is not finite is skipped and counted. A replica that diverges
-/// (its validation NLL is not finite, or far above where it began) goes back to its best
-/// weights with a tenth of the learning rate; after kMaximumRestarts of these the whole
-/// training stops with NumericalError, unless another replica is sound.
+/// (its validation NLL is not finite, or far above where it began) goes back to its
+/// best weights with a tenth of the learning rate; after kMaximumRestarts of these the
+/// whole training stops with NumericalError, unless another replica is sound.
 class Trainer {
  public:
   static constexpr std::int64_t kMaximumRestarts = 5;
@@ -89,7 +91,8 @@ class Trainer {
                                       const at::Tensor& rows,
                                       const at::Tensor& latents) const;
   at::Tensor batch_nll(const at::Tensor& parameters, const at::Tensor& losses,
-                       const at::Tensor& latents, const at::Tensor& precision_rows) const;
+                       const at::Tensor& latents,
+                       const at::Tensor& precision_rows) const;
   void step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,
                        const at::Tensor& rate, const at::Tensor& active);
   void parameter_stage();

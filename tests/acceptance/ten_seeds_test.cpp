@@ -34,9 +34,11 @@ void run(const std::string& arguments, const std::string& out = "/dev/null") {
 double test_nll(const fs::path& place, const std::string& schedule, int seed) {
   const auto folder = (place / schedule).string();
   const auto data = place.string() + "/data/";
-  run("fit " + data + "train.csv --group group --valid " + data + "valid.csv --schedule " +
-      schedule + " --seed " + std::to_string(seed) + " --threads 1 --out " + folder);
-  run("evaluate " + folder + " " + data + "test.csv --json --threads 1", folder + ".json");
+  run("fit " + data + "train.csv --group group --valid " + data +
+      "valid.csv --schedule " + schedule + " --seed " + std::to_string(seed) +
+      " --threads 1 --out " + folder);
+  run("evaluate " + folder + " " + data + "test.csv --json --threads 1",
+      folder + ".json");
   std::ifstream scores(folder + ".json");
   return nlohmann::json::parse(scores).at("mean_nll_nats").get<double>();
 }

@@ -106,7 +106,8 @@ TEST(Table, ArraysAreTablesWithNumberedColumns) {
   EXPECT_EQ(numeric_matrix(table, {"x3", "x1"}).values, (Numbers{3, 1, 6, 4}));
   EXPECT_EQ(labels(table, "x1"), (Labels{"1", "4"}));
   EXPECT_EQ(input_error_of([&] { numeric_matrix(table, {"x2"}); }),
-            folder.path("t.npy") + ":2: column 'x2': expected a number, found a missing value");
+            folder.path("t.npy") +
+                ":2: column 'x2': expected a number, found a missing value");
   write_npy(folder.path("v.npy"), {2}, Numbers{1, 2});
   EXPECT_EQ(read_table(folder.path("v.npy")).names(), (Labels{"x1"}));
 }

@@ -1,6 +1,7 @@
 // Scores and draws of a model against dense algebra.
 #include "kinflow/evaluate/likelihood.h"
 
+#include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +24,7 @@ Model some_model(const LearnedDependence& dependence) {
                   std::vector<std::uint64_t>{1}, at::kDouble),
               .dependence = dependence,
               .record = {}};
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   model.flow->values() += at::randn_like(model.flow->values()) * 0.2;
   return model;
 }
@@ -38,7 +39,8 @@ TableRows some_rows(std::vector<std::string> labels) {
 }
 
 // log p(X) from the dense covariance of the rows' latents.
-double dense_joint(const Model& model, const at::Tensor& data, const at::Tensor& covariance) {
+double dense_joint(const Model& model, const at::Tensor& data,
+                   const at::Tensor& covariance) {
   const auto result = model.to_latent(data, {});
   const auto& latents = result.latents;
   const double quadratic =
@@ -67,8 +69,8 @@ TEST(Likelihood, JointOfBlocksUsesTheCorrelationOfEachLabel) {
   link(0, 3, 0.7);
   link(2, 4, 0.2);
   link(1, 5, typical);
-  const auto result =
-      evaluate_likelihood(model, rows, {.by_group = true, .relationship = {}, .parameter = {}});
+  const auto result = evaluate_likelihood(
+      model, rows, {.by_group = true, .relationship = {}, .parameter = {}});
   EXPECT_NEAR(*result.joint_log_density_nats, dense_joint(model, rows.data, covariance),
               1e-9);
   EXPECT_NEAR(result.mean_nll_nats * 6,
@@ -94,9 +96,10 @@ TEST(Likelihood, JointOfARelationshipUsesLambda) {
 TEST(Likelihood, AModelWithoutTheParameterAsksForOne) {
   const auto model = some_model({});
   const auto rows = some_rows({"x", "x"});
-  EXPECT_THROW(evaluate_likelihood(
-                   model, rows, {.by_group = true, .relationship = {}, .parameter = {}}),
-               InputError);
+  EXPECT_THROW(
+      evaluate_likelihood(model, rows,
+                          {.by_group = true, .relationship = {}, .parameter = {}}),
+      InputError);
   EXPECT_NO_THROW(evaluate_likelihood(
       model, rows, {.by_group = true, .relationship = {}, .parameter = 0.5}));
 }
@@ -121,7 +124,8 @@ TEST(Sample, RowsOfABlockHaveTheCorrelation) {
   const auto sample =
       sample_blocks(model, std::vector<std::int64_t>(4000, 2), 0.6, random).data;
   const auto pairs = sample.view({4000, 2, 2});
-  EXPECT_NEAR(latent_correlation(model, pairs.select(1, 0), pairs.select(1, 1)), 0.6, 0.05);
+  EXPECT_NEAR(latent_correlation(model, pairs.select(1, 0), pairs.select(1, 1)), 0.6,
+              0.05);
   EXPECT_NEAR(latent_correlation(model, pairs.select(1, 0).narrow(0, 0, 3999),
                                  pairs.select(1, 0).narrow(0, 1, 3999)),
               0, 0.05);
@@ -131,8 +135,7 @@ TEST(Sample, FurtherRowsOfABlockFollowTheObservedOnes) {
   const auto model = some_model(kBlocks);
   auto observed = some_rows({"x", "y"});
   Random random(4);
-  const auto sample =
-      sample_given_blocks(model, observed, 4000, {0.9, 0.0}, random);
+  const auto sample = sample_given_blocks(model, observed, 4000, {0.9, 0.0}, random);
   const auto seen = model.to_latent(observed.data, {}).latents;
   const auto drawn = model.to_latent(sample.data, {}).latents;
   EXPECT_EQ(sample.labels.front(), "x");

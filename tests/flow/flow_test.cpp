@@ -1,6 +1,7 @@
 // Flows against an autograd Jacobian, round trips, and behaviour at the edges.
 #include "kinflow/flow/flow.h"
 
+#include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
 #include "kinflow/core/random.h"
@@ -21,7 +22,7 @@ at::Tensor normal(at::IntArrayRef shape, std::uint64_t seed, double scale = 1) {
 Flow random_flow(const FlowOptions& options, std::vector<std::uint64_t> seeds,
                  at::ScalarType type, double disturbance = 0.5) {
   Flow flow(options, seeds, type);
-  const at::NoGradGuard no_grad;
+  const c10::NoGradGuard no_grad;
   flow.values() += normal(flow.values().sizes(), 99, disturbance).to(type);
   return flow;
 }
@@ -41,7 +42,11 @@ std::vector<FlowOptions> architectures() {
        .permutation_seed = 3},
       {.dimension = 3, .layers = 3, .hidden = {}, .bins = 4},
       {.kind = FlowKind::affine, .dimension = 1, .layers = 2, .hidden = hidden},
-      {.kind = FlowKind::affine, .dimension = 4, .context = 2, .layers = 3, .hidden = hidden},
+      {.kind = FlowKind::affine,
+       .dimension = 4,
+       .context = 2,
+       .layers = 3,
+       .hidden = hidden},
   };
 }
 
@@ -81,7 +86,7 @@ TEST(Flow, WeightGradientsMatchFiniteDifferences) {
     };
     const auto gradient = flow.gradient_of(loss());
     Random random(4);
-    const at::NoGradGuard no_grad;
+    const c10::NoGradGuard no_grad;
     for (int trial = 0; trial < 12; ++trial) {
       auto weight = flow.values().view({-1})[random.below(flow.values().numel())];
       const auto offset = weight.storage_offset();
@@ -102,7 +107,7 @@ TEST(Flow, RoundTripInDoublePrecision) {
     const auto flow = random_flow(options, {1, 2, 3}, at::kDouble, 0.1);
     const auto data = normal({3, 2000, options.dimension}, 8, 3);
     const auto context = context_for(options, 3, 2000);
-    const at::NoGradGuard no_grad;
+    const c10::NoGradGuard no_grad;
     const auto back = flow.from_latent(flow.to_latent(data, context).latents, context);
     EXPECT_LT((back - data).abs().max().item<double>(), 1e-10);
   }
@@ -128,7 +133,7 @@ TEST(Flow, ReplicasAreIndependentOfEachOther) {
   const auto both = random_flow(options, {7, 8}, at::kDouble);
   Flow second(options, {0}, at::kDouble);
   {
-    const at::NoGradGuard no_grad;
+    const c10::NoGradGuard no_grad;
     second.values().copy_(both.values().narrow(0, 1, 1));
   }
   const auto data = normal({1, 20, 3}, 10);
@@ -155,7 +160,8 @@ TEST(Flow, ValuesFarOutsideStayFinite) {
     const auto result = flow.to_latent(data);
     EXPECT_TRUE(at::isfinite(result.latents).all().item<bool>());
     EXPECT_TRUE(at::isfinite(result.log_abs_det).all().item<bool>());
-    const auto gradient = flow.gradient_of(result.log_abs_det.sum() + result.latents.sum());
+    const auto gradient =
+        flow.gradient_of(result.log_abs_det.sum() + result.latents.sum());
     EXPECT_TRUE(at::isfinite(gradient).all().item<bool>());
   }
 }
@@ -166,12 +172,14 @@ TEST(Flow, ExtremeWeightsGiveFiniteSplines) {
   const auto result = flow.to_latent(data);
   EXPECT_TRUE(at::isfinite(result.latents).all().item<bool>());
   EXPECT_TRUE(at::isfinite(result.log_abs_det).all().item<bool>());
-  const auto gradient = flow.gradient_of(result.log_abs_det.sum() + result.latents.sum());
+  const auto gradient =
+      flow.gradient_of(result.log_abs_det.sum() + result.latents.sum());
   EXPECT_TRUE(at::isfinite(gradient).all().item<bool>());
 }
 
 TEST(Flow, ActivationNormStandardisesTheFirstData) {
-  Flow flow({.kind = FlowKind::affine, .dimension = 3, .layers = 2}, {1, 2}, at::kDouble);
+  Flow flow({.kind = FlowKind::affine, .dimension = 3, .layers = 2}, {1, 2},
+            at::kDouble);
   const auto data = (normal({1, 4000, 3}, 13, 4) + 10).expand({2, 4000, 3});
   flow.initialize_from(data);
   const auto latents = flow.to_latent(data).latents;

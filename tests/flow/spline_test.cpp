@@ -1,7 +1,7 @@
 // The spline by itself: identity, knots, monotony, tails and its inverse.
-#include "kinflow/flow/rational_quadratic_spline.h"
-
 #include <gtest/gtest.h>
+
+#include "kinflow/flow/rational_quadratic_spline.h"
 
 namespace kinflow {
 namespace {
@@ -30,8 +30,8 @@ TEST(Spline, IsIncreasingAndItsSlopeIsTheDerivative) {
   const auto result = spline_forward(inputs, parameters, 4);
   const auto rise = result.values.diff();
   EXPECT_GT(rise.min().item<double>(), 0);
-  const auto middle = spline_forward((inputs.narrow(0, 1, 20000) + inputs.narrow(0, 0, 20000)) / 2,
-                                     parameters, 4);
+  const auto middle = spline_forward(
+      (inputs.narrow(0, 1, 20000) + inputs.narrow(0, 0, 20000)) / 2, parameters, 4);
   const auto secant = rise / 5e-4;
   const auto error = (secant.log() - middle.log_slopes).abs();
   EXPECT_LT(error.quantile(0.99).item<double>(), 1e-3);
@@ -54,7 +54,8 @@ TEST(Spline, InverseOfExtremeSplinesIsAsGoodAsTheirConditionAllows) {
   const auto forward = spline_forward(inputs, parameters, 4);
   const auto inverse = spline_inverse(forward.values, parameters, 4);
   // Rounding of the forward value is divided by the slope on the way back.
-  const auto error = (inverse.values - inputs).abs() * forward.log_slopes.exp().clamp_max(1);
+  const auto error =
+      (inverse.values - inputs).abs() * forward.log_slopes.exp().clamp_max(1);
   EXPECT_LT(error.max().item<double>(), 1e-13);
 }
 

@@ -9,7 +9,8 @@
 
 int main() {
   const kinflow::Blocks blocks(at::tensor({1, 1, 2}, at::kLong));
-  const auto log_det = blocks.log_det(at::full({1, 1}, 0.5, at::kDouble)).item<double>();
+  const auto log_det =
+      blocks.log_det(at::full({1, 1}, 0.5, at::kDouble)).item<double>();
   const kinflow::Flow flow({.dimension = 2}, {1});
   const auto rows = at::ones({1, 3, 2});
   const auto back = flow.from_latent(flow.to_latent(rows).latents);

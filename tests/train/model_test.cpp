@@ -2,7 +2,6 @@
 #include "kinflow/train/model.h"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <cmath>
@@ -33,17 +32,18 @@ class ModelFile : public testing::Test {
 Model some_model(at::ScalarType type, std::int64_t context = 0) {
   const FlowOptions options{
       .dimension = 2, .context = context, .hidden = {16}, .bins = 6, .bound = 4};
-  Model model{.columns = {"height", "weight, kg"},
-              .context_columns = {},
-              .standardization = {at::tensor({170.0, -3.0}), at::tensor({10.0, 0.01})},
-              .context_standardization = {},
-              .flow = std::make_unique<Flow>(options, std::vector<std::uint64_t>{5}, type),
-              .dependence = {.kind = "blocks",
-                             .column = "person",
-                             .labels = {"a", "\xc3\xa9"},
-                             .sizes = {2, 3},
-                             .parameters = {0.25, 0.75}},
-              .record = {{"note", 1}}};
+  Model model{
+      .columns = {"height", "weight, kg"},
+      .context_columns = {},
+      .standardization = {at::tensor({170.0, -3.0}), at::tensor({10.0, 0.01})},
+      .context_standardization = {},
+      .flow = std::make_unique<Flow>(options, std::vector<std::uint64_t>{5}, type),
+      .dependence = {.kind = "blocks",
+                     .column = "person",
+                     .labels = {"a", "\xc3\xa9"},
+                     .sizes = {2, 3},
+                     .parameters = {0.25, 0.75}},
+      .record = {{"note", 1}}};
   model.standardization.mean = model.standardization.mean.to(at::kDouble);
   model.standardization.deviation = model.standardization.deviation.to(at::kDouble);
   if (context > 0) {
@@ -66,7 +66,8 @@ TEST_F(ModelFile, LoadsBitForBit) {
     EXPECT_EQ(loaded.dependence.parameters, model.dependence.parameters);
     EXPECT_TRUE(at::equal(loaded.standardization.mean, model.standardization.mean));
     EXPECT_EQ(loaded.record, model.record);
-    const auto rows = at::tensor({165.0, -3.01, 180.0, -2.99}, at::kDouble).view({2, 2});
+    const auto rows =
+        at::tensor({165.0, -3.01, 180.0, -2.99}, at::kDouble).view({2, 2});
     const auto context = at::tensor({0.5, -1.0}, at::kDouble).view({2, 1});
     EXPECT_TRUE(at::equal(loaded.row_log_density(rows, context),
                           model.row_log_density(rows, context)));
@@ -77,7 +78,8 @@ TEST_F(ModelFile, TypicalCorrelationWeighsBlocksByTheirRepeats) {
   const auto model = some_model(at::kFloat);
   EXPECT_NEAR(model.dependence.typical_parameter(), (0.25 * 1 + 0.75 * 2) / 3, 1e-12);
   EXPECT_EQ(model.dependence.correlations_of({"a", "unknown"}).front(), 0.25);
-  EXPECT_NEAR(model.dependence.correlations_of({"a", "unknown"}).back(), 1.75 / 3, 1e-12);
+  EXPECT_NEAR(model.dependence.correlations_of({"a", "unknown"}).back(), 1.75 / 3,
+              1e-12);
 }
 
 TEST_F(ModelFile, DensityInOriginalUnitsIncludesTheStandardisation) {
@@ -87,7 +89,8 @@ TEST_F(ModelFile, DensityInOriginalUnitsIncludesTheStandardisation) {
   const auto standardized = model.standardization.apply(rows).unsqueeze(0);
   const auto result = model.flow->to_latent(standardized);
   EXPECT_NEAR(latents.log_abs_det.item<double>(),
-              result.log_abs_det.item<double>() - std::log(10.0) - std::log(0.01), 1e-10);
+              result.log_abs_det.item<double>() - std::log(10.0) - std::log(0.01),
+              1e-10);
   EXPECT_LT((model.from_latent(latents.latents, {}) - rows).abs().max().item<double>(),
             1e-9);
 }
@@ -117,7 +120,8 @@ TEST_F(ModelFile, TrainedDensityIntegratesToOne) {
   Logger silent;
   const auto result = fit(request, {.directory = path("run")}, silent);
 
-  // Weights trained in single precision, arithmetic in double: a long way there and back.
+  // Weights trained in single precision, arithmetic in double: a long way there and
+  // back.
   const auto precise = load_model(path("run/model.safetensors"), at::kCPU, at::kDouble);
   const auto rows = at::randn({100'000, 2}, at::kDouble) *
                     at::tensor({1.0, 5.0}, at::kDouble).repeat({50'000}).unsqueeze(1);

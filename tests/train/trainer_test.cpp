@@ -58,10 +58,11 @@ void expect_step_follows_the_dense_gradient(const Dependence& law, double start)
     const auto result = oracle.to_latent(data.unsqueeze(0).expand({2, rows, 2}));
     const auto covariance = law.covariance(parameters[replica]);
     const auto latents = result.latents[replica];
-    const auto nll = 0.5 * (latents * at::linalg_solve(covariance, latents, true)).sum() +
-                     std::get<1>(at::linalg_slogdet(covariance)) +
-                     static_cast<double>(rows) * std::log(2 * M_PI) -
-                     result.log_abs_det[replica].sum();
+    const auto nll =
+        0.5 * (latents * at::linalg_solve(covariance, latents, true)).sum() +
+        std::get<1>(at::linalg_slogdet(covariance)) +
+        static_cast<double>(rows) * std::log(2 * M_PI) -
+        result.log_abs_det[replica].sum();
     const auto mean = nll / static_cast<double>(rows);
     total = total.defined() ? total + mean : mean;
     EXPECT_NEAR(trainer.history()[static_cast<std::size_t>(2 + replica)].train_nll_nats,
@@ -92,8 +93,8 @@ TEST(Trainer, StepFollowsTheDenseGradientForIndependentRows) {
   expect_step_follows_the_dense_gradient(Independent(20), 0.5);
 }
 
-// Over all batches of two rows, the pairs estimator's flow gradient averages to the one of
-// the whole data: with n/b sums of batches, as Proposition 1 says.
+// Over all batches of two rows, the pairs estimator's flow gradient averages to the one
+// of the whole data: with n/b sums of batches, as Proposition 1 says.
 TEST(Trainer, PairsGradientIsUnbiasedOverAllBatches) {
   const std::int64_t rows = 6;
   const Blocks law(at::tensor({5, 5, 9, 5, 9, 2}, at::kLong));
@@ -150,8 +151,8 @@ TEST(Trainer, HybridMixesPairsAndMemoryForTheFlow) {
   const auto pairs = moment(Estimator::pairs, 0), memory = moment(Estimator::memory, 0);
   EXPECT_GT((pairs - memory).abs().max().item<double>(), 1e-6);
   EXPECT_TRUE(at::allclose(moment(Estimator::hybrid, 0), pairs, 0, 1e-14));
-  EXPECT_TRUE(at::allclose(moment(Estimator::hybrid, 0.25), 0.75 * pairs + 0.25 * memory,
-                           0, 1e-12));
+  EXPECT_TRUE(at::allclose(moment(Estimator::hybrid, 0.25),
+                           0.75 * pairs + 0.25 * memory, 0, 1e-12));
 }
 
 TEST(Trainer, PriorAddsTheGradientOfABetaDensity) {
@@ -159,7 +160,8 @@ TEST(Trainer, PriorAddsTheGradientOfABetaDensity) {
   const auto moment = [&](double prior) {
     return state_after_one_step(law, {.prior = prior}).at("dependence.first_moment");
   };
-  // Two steps of half the rows; the moment is 0.1 (0.9 + 1) times the constant addition.
+  // Two steps of half the rows; the moment is 0.1 (0.9 + 1) times the constant
+  // addition.
   const auto added = moment(3) - moment(0);
   const double expected = -3 * (1 - 2 * 0.2) / 20 * 0.1 * 1.9;
   EXPECT_LT((added - expected).abs().max().item<double>(), 1e-12);
@@ -175,7 +177,8 @@ TEST(Trainer, RestoredStateGoesOnToTheSameNumbers) {
   const auto valid = normal({40, 2}, 6).to(at::kFloat);
   const Blocks law(some_blocks(70));
   for (const auto& [schedule, estimator] :
-       {Case{Schedule::joint, Estimator::memory}, Case{Schedule::joint, Estimator::pairs},
+       {Case{Schedule::joint, Estimator::memory},
+        Case{Schedule::joint, Estimator::pairs},
         Case{Schedule::joint, Estimator::hybrid},
         Case{Schedule::alternating, Estimator::memory},
         Case{Schedule::grid, Estimator::memory}}) {
@@ -228,7 +231,8 @@ TEST(Trainer, StopsWhenPatienceRunsOutAndKeepsTheBestWeights) {
   EXPECT_LT(trainer.epochs_done(), 400);
   EXPECT_EQ(trainer.epochs_done(), trainer.best_epoch(0) + 6);
   double best = INFINITY;
-  for (const auto& record : trainer.history()) best = std::min(best, record.valid_nll_nats);
+  for (const auto& record : trainer.history())
+    best = std::min(best, record.valid_nll_nats);
   EXPECT_EQ(trainer.best_valid_nll(0), best);
 }
 
@@ -257,7 +261,8 @@ TEST(Trainer, AHugeLearningRateRecoversOrSaysSo) {
 }
 
 TEST(Trainer, JointTrainingFindsTheCorrelationOfNormalBlocks) {
-  // Standard normal data in blocks of 8 with correlation 0.5: the flow has nothing to do.
+  // Standard normal data in blocks of 8 with correlation 0.5: the flow has nothing to
+  // do.
   const std::int64_t rows = 1600;
   const Blocks law(at::arange(rows).div(8, "floor"), {BlockCorrelation::shared});
   Random random(12);
@@ -266,8 +271,8 @@ TEST(Trainer, JointTrainingFindsTheCorrelationOfNormalBlocks) {
   Flow flow({.dimension = 2, .hidden = {8}, .bins = 4}, {1});
   const TrainOptions options{.epochs = 40, .batch_size = 128, .start = 0.1};
   Trainer trainer(flow, law,
-                  {.train = data.to(at::kFloat), .valid = valid.to(at::kFloat)}, options,
-                  at::full({1, 1}, 0.1, at::kDouble));
+                  {.train = data.to(at::kFloat), .valid = valid.to(at::kFloat)},
+                  options, at::full({1, 1}, 0.1, at::kDouble));
   while (!trainer.finished()) trainer.run_epoch();
   EXPECT_NEAR(trainer.history().back().mean_parameter, 0.5, 0.06);
 }
@@ -287,8 +292,8 @@ TEST(Trainer, AlternatingFindsLambdaOfARelationship) {
                              .stage_epochs = 2};
   Trainer trainer(
       flow, law,
-      {.train = data.to(at::kFloat), .valid = normal({500, 2}, 15).to(at::kFloat)}, options,
-      at::full({1, 1}, 0.9, at::kDouble));
+      {.train = data.to(at::kFloat), .valid = normal({500, 2}, 15).to(at::kFloat)},
+      options, at::full({1, 1}, 0.9, at::kDouble));
   while (!trainer.finished()) trainer.run_epoch();
   EXPECT_NEAR(trainer.history().back().mean_parameter, 0.4, 0.1);
 }
