@@ -86,7 +86,8 @@ Fitted fit_one(const std::string& directory, Schedule schedule, std::int64_t thr
   request.threads = threads;
   const auto name = name_of(schedule_names(), schedule);
   const auto run = directory + "/" + name;
-  std::filesystem::remove_all(run);
+  // Only what an earlier demo left there.
+  if (std::filesystem::exists(run + "/run.json")) std::filesystem::remove_all(run);
   console.info("fit " + name);
   Fitted fitted{.result = fit(request, {.directory = run}, console)};
   const auto test =

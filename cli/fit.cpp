@@ -14,8 +14,6 @@
 namespace kinflow::cli {
 namespace {
 
-constexpr std::int64_t kMany = 1'000'000'000;
-
 // What was typed.
 struct Given {
   FitRequest request;
@@ -25,6 +23,8 @@ struct Given {
   std::string schedule = "joint", flow = "spline", permutation = "alternating";
   std::string correlation = "per-block", precision = "float32";
   std::string estimator, split_by;
+  std::optional<std::int64_t> layers, patience;
+  std::optional<double> start, dependence_rate;
 };
 
 std::string absolute(const std::string& path) {
@@ -47,13 +47,20 @@ FitRequest resolve(const Given& given) {
   data.valid_table = absolute(data.valid_table);
   data.relationship = absolute(data.relationship);
   if (!given.split_by.empty()) data.split_by = chosen(split_by_names(), given.split_by);
-  if (!given.estimator.empty()) {
-    request.estimator = chosen(estimator_names(), given.estimator);
-  }
-  request.train.schedule = chosen(schedule_names(), given.schedule);
+  auto& train = request.train;
+  std::optional<Estimator> estimator;
+  if (!given.estimator.empty()) estimator = chosen(estimator_names(), given.estimator);
+  const auto defaults = default_train_options(!data.relationship.empty(), estimator);
+  train.estimator = defaults.estimator;
+  train.start = given.start.value_or(defaults.start);
+  train.patience = given.patience.value_or(defaults.patience);
+  train.dependence_rate = given.dependence_rate.value_or(defaults.dependence_rate);
+  train.schedule = chosen(schedule_names(), given.schedule);
   request.flow.kind = chosen(flow_kind_names(), given.flow);
   request.flow.permutation = chosen(permutation_names(), given.permutation);
-  request.flow.permutation_seed = request.train.seed;
+  request.flow.permutation_seed = train.seed;
+  request.flow.layers =
+      given.layers.value_or(request.flow.kind == FlowKind::spline ? 3 : 8);
   request.correlation = chosen(block_correlation_names(), given.correlation);
   request.float64 = given.precision == "float64";
   return with_defaults(request);
@@ -77,7 +84,7 @@ void add_data_options(CLI::App& verb, Given& given) {
   verb.add_option("--time", data.time, "Column of times, for --split-by time");
   verb.add_option("--valid-fraction", data.valid_fraction,
                   "Share of rows held out without --valid")
-      ->check(number_in(0.001, 0.9));
+      ->check(number_in(kSmallestValidFraction, kLargestValidFraction));
   verb.add_flag("--drop-missing", data.drop_missing,
                 "Leave out rows with missing values");
 }
@@ -85,7 +92,7 @@ void add_data_options(CLI::App& verb, Given& given) {
 void add_model_options(CLI::App& verb, Given& given) {
   auto& flow = given.request.flow;
   add_choice(verb, "--flow", given.flow, flow_kind_names(), "Kind of flow");
-  verb.add_option("--layers", given.request.layers,
+  verb.add_option("--layers", given.layers,
                   "Coupling layers (default: 3 for spline, 8 for affine)")
       ->check(integer_in(1, 1000));
   add_list(verb, "--hidden", flow.hidden, "Widths of the networks, comma-separated")
@@ -112,24 +119,24 @@ void add_training_options(CLI::App& verb, Given& given) {
              "Gradient estimator (default: memory with --group, hybrid with "
              "--relationship)");
   verb.add_option("--epochs", train.epochs, "Passes over the data")
-      ->check(integer_in(1, kMany));
+      ->check(integer_in(1, kManySteps));
   verb.add_option("--batch-size", train.batch_size, "Rows of a step")
-      ->check(integer_in(2, kMany));
+      ->check(integer_in(2, kManySteps));
   verb.add_option("--learning-rate", train.learning_rate,
                   "Adamax step at the beginning")
       ->check(number_in(0, kLargestRate));
   verb.add_option("--weight-decay", train.weight_decay,
                   "On the flow's weights, the first layers of its networks excepted")
       ->check(number_in(0, kLargestRate));
-  verb.add_option("--patience", given.request.patience,
+  verb.add_option("--patience", given.patience,
                   "Epochs without a better validation NLL before stopping (default: 30 "
                   "with the memory estimator, else all)")
-      ->check(integer_in(1, kMany));
-  verb.add_option("--start", given.request.start,
+      ->check(integer_in(1, kManySteps));
+  verb.add_option("--start", given.start,
                   "First value of rho or lambda (default: rho 0.3, lambda 0.5)")
-      ->check(number_in(1e-6, 1 - 1e-6));
+      ->check(number_in(kSmallestParameter, kLargestParameter));
   verb.add_option(
-          "--dependence-rate", given.request.dependence_rate,
+          "--dependence-rate", given.dependence_rate,
           "Learning rate of rho or lambda, times the flow's (default: 10; 1 with "
           "the pairs estimator)")
       ->check(number_in(0, kLargestRate));
@@ -142,13 +149,13 @@ void add_training_options(CLI::App& verb, Given& given) {
   add_list(verb, "--grid", train.grid,
            "Values of rho or lambda for --schedule grid, comma-separated (default: the "
            "paper's 12)")
-      ->check(number_in(1e-6, 1 - 1e-6));
+      ->check(number_in(kSmallestParameter, kLargestParameter));
   verb.add_option("--stage-epochs", train.stage_epochs,
                   "Schedule alternating: epochs of the flow between two stages")
-      ->check(integer_in(1, kMany));
+      ->check(integer_in(1, kManySteps));
   verb.add_option("--stage-steps", train.stage_steps,
                   "Schedule alternating: steps of rho or lambda in a stage")
-      ->check(integer_in(1, kMany));
+      ->check(integer_in(1, kManySteps));
   verb.add_option("--stage-rate", train.stage_rate,
                   "Schedule alternating: learning rate of these steps")
       ->check(number_in(0, kLargestRate));

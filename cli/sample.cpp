@@ -62,11 +62,8 @@ SampledRows sample_more(const Given& given, const Model& model, Random& random) 
     return sample_given_relationship(model, observed, matrix, lambda, random);
   }
   const auto blocks = number_blocks(observed.labels).label_of_block;
-  const double typical = model.dependence.parameter_for("blocks", given.parameter);
   return sample_given_blocks(model, observed, rows,
-                             given.parameter
-                                 ? std::vector<double>(blocks.size(), typical)
-                                 : model.dependence.correlations_of(blocks),
+                             model.dependence.correlations_of(blocks, given.parameter),
                              random);
 }
 
@@ -101,7 +98,7 @@ void check_options(const Given& given, const Model& model) {
 }
 
 SampledRows draw(const Given& given, const Model& model) {
-  Random random(given.seed);
+  Random random(given.seed, stream(Purpose::draws));
   check_options(given, model);
   if (!given.context.empty()) {
     const auto context = read_rows(given.context, {.columns = model.context_columns});

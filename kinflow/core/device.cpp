@@ -5,6 +5,8 @@
 #include <ATen/Parallel.h>
 #include <cblas.h>
 
+#include <cstdlib>
+
 #include "kinflow/core/error.h"
 
 namespace kinflow {
@@ -18,6 +20,9 @@ at::Device find_device(const std::string& name) {
     throw InputError(
         "--device: expected a CUDA device, found none that this build can use");
   }
+  // Sums by atomic additions would differ from run to run.
+  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
   return at::Device(at::kCUDA, 0);
 }
 

@@ -7,6 +7,23 @@
 
 namespace kinflow {
 
+/// What random numbers are for: each purpose has its own streams, so that two uses of
+/// one seed never share numbers.
+enum class Purpose : std::uint64_t {
+  simulation,
+  split,
+  weights,
+  columns,
+  row_order,
+  draws
+};
+
+/// The number of a stream, for Random.
+constexpr std::uint64_t stream(Purpose purpose, std::int64_t index = 0) {
+  return (static_cast<std::uint64_t>(purpose) << 48) +
+         static_cast<std::uint64_t>(index);
+}
+
 /// A stream of random numbers (xoshiro256++, seeded by splitmix64). Streams with
 /// different (seed, stream) pairs are independent for all practical purposes.
 class Random {

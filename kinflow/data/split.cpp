@@ -53,7 +53,8 @@ std::vector<Part> split_by_rows(std::int64_t rows,
                                 std::uint64_t seed) {
   check_enough(static_cast<std::size_t>(rows), parts, "rows");
   std::vector<Part> part_of_row(static_cast<std::size_t>(rows), kTrain);
-  const std::vector<std::int64_t> order = Random(seed).permutation(rows);
+  const std::vector<std::int64_t> order =
+      Random(seed, stream(Purpose::split)).permutation(rows);
   std::size_t used = 0;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     // Training and the parts to come get at least one row each.
@@ -78,7 +79,8 @@ std::vector<Part> split_by_group(const std::vector<std::int64_t>& block_of_row,
   for (const auto& [block, size] : rows_of_block) blocks.push_back(block);
   std::vector<std::int64_t> free;
   for (const std::int64_t i :
-       Random(seed).permutation(static_cast<std::int64_t>(blocks.size()))) {
+       Random(seed, stream(Purpose::split))
+           .permutation(static_cast<std::int64_t>(blocks.size()))) {
     free.push_back(blocks[static_cast<std::size_t>(i)]);
   }
 

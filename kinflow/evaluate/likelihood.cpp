@@ -18,11 +18,9 @@ namespace {
 double joint_of_blocks(const Model& model, const TableRows& rows,
                        const EvaluatedDependence& dependence,
                        const LatentResult& latents) {
-  const double typical = model.dependence.parameter_for("blocks", dependence.parameter);
   const auto labelled = make_blocks(rows.labels, BlockCorrelation::per_block);
-  const auto correlations = dependence.parameter
-                                ? std::vector<double>(labelled.labels.size(), typical)
-                                : model.dependence.correlations_of(labelled.labels);
+  const auto correlations =
+      model.dependence.correlations_of(labelled.labels, dependence.parameter);
   return joint_log_density(*labelled.blocks, at::tensor(correlations, at::kDouble),
                            latents);
 }
@@ -62,7 +60,7 @@ Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
     throw NumericalError(fmt::format(
         "the density of row {} of the table is not finite: is it far outside the "
         "training data?",
-        rows.kept_rows[static_cast<std::size_t>(worst.item<std::int64_t>())] + 1));
+        rows.kept_rows.at(static_cast<std::size_t>(worst.item<std::int64_t>())) + 1));
   }
   if (!std::isfinite(result.joint_log_density_nats.value_or(0))) {
     throw NumericalError("the joint log-density is not finite");

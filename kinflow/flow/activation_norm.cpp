@@ -2,7 +2,6 @@
 #include "kinflow/flow/activation_norm.h"
 
 #include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 
 namespace kinflow {
 
@@ -24,15 +23,6 @@ at::Tensor ActivationNorm::from_latent(const at::Tensor& latents,
 void ActivationNorm::visit_parameters(const ParameterVisitor& visit) {
   visit({.name = "log_scale", .tensor = log_scale_});
   visit({.name = "shift", .tensor = shift_});
-}
-
-void ActivationNorm::initialize_from(const at::Tensor& data) {
-  const c10::NoGradGuard no_grad;
-  // A column without spread keeps a finite scale.
-  const auto deviation =
-      data.var(1, /*unbiased=*/false, /*keepdim=*/true).add(1e-12).sqrt();
-  log_scale_.copy_(-deviation.clamp_min(1e-3).log());
-  shift_.copy_(-data.mean(1, true) * log_scale_.exp());
 }
 
 }  // namespace kinflow

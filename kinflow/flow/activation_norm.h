@@ -1,4 +1,4 @@
-// ActNorm: a learned scale and shift per column that start from the first data seen.
+// ActNorm: a learned scale and shift per column.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace kinflow {
 
-/// latents = exp(log_scale) * data + shift, column by column.
+/// latents = exp(log_scale) * data + shift, column by column. It starts as the
+/// identity: a model standardises its data, and new coupling layers change nothing.
 class ActivationNorm final : public Layer {
  public:
   ActivationNorm(std::int64_t replicas, std::int64_t dimension);
@@ -16,8 +17,6 @@ class ActivationNorm final : public Layer {
   at::Tensor from_latent(const at::Tensor& latents,
                          const at::Tensor& context) const override;
   void visit_parameters(const ParameterVisitor& visit) override;
-  /// After this the columns of `data` have mean 0 and standard deviation 1.
-  void initialize_from(const at::Tensor& data) override;
 
  private:
   at::Tensor log_scale_;  // [R, 1, p]

@@ -8,10 +8,9 @@
 namespace kinflow {
 namespace {
 
-at::Tensor reorder(const at::Tensor& rows, const std::vector<std::int64_t>& order) {
-  if (order.empty()) return rows;
-  return rows.index_select(
-      -1, at::tensor(order, at::TensorOptions(at::kLong).device(rows.device())));
+// `order` is undefined where columns stay as they are.
+at::Tensor reorder(const at::Tensor& rows, const at::Tensor& order) {
+  return order.defined() ? rows.index_select(-1, order.to(rows.device())) : rows;
 }
 
 }  // namespace
@@ -30,15 +29,13 @@ Coupling::Coupling(CouplingColumns columns, std::int64_t parameters_per_column,
       conditioner_(columns_.dimension - mapped_ + columns_.context, network.hidden,
                    mapped_ * parameters_per_column, network.first_gain, network.seeds,
                    network.stream) {
-  inverse_order_.resize(columns_.order.size());
-  for (std::size_t i = 0; i < columns_.order.size(); ++i) {
-    inverse_order_[static_cast<std::size_t>(columns_.order[i])] =
-        static_cast<std::int64_t>(i);
-  }
+  if (columns_.order.empty()) return;
+  order_ = at::tensor(columns_.order, at::kLong);
+  inverse_order_ = order_.argsort();
 }
 
 Coupling::Parts Coupling::split(const at::Tensor& rows) const {
-  const auto ordered = reorder(rows, columns_.order);
+  const auto ordered = reorder(rows, order_);
   const std::int64_t unchanged = columns_.dimension - mapped_;
   if (columns_.maps_first_part) {
     return {.unchanged = ordered.narrow(-1, mapped_, unchanged),

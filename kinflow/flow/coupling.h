@@ -61,7 +61,7 @@ class Coupling : public Layer {
   at::Tensor parameters(const at::Tensor& unchanged, const at::Tensor& context) const;
 
   CouplingColumns columns_;
-  std::vector<std::int64_t> inverse_order_;
+  at::Tensor order_, inverse_order_;  // undefined without a permutation
   std::int64_t mapped_;
   std::int64_t parameters_per_column_;
   Conditioner conditioner_;

@@ -2,7 +2,6 @@
 #include "kinflow/flow/flow.h"
 
 #include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "kinflow/core/random.h"
@@ -24,7 +23,7 @@ CouplingColumns columns_of_layer(const FlowOptions& options, std::int64_t layer)
                           .order = {},
                           .maps_first_part = layer % 2 == 1};
   if (options.permutation == Permutation::random) {
-    Random random(options.permutation_seed, static_cast<std::uint64_t>(layer / 2));
+    Random random(options.permutation_seed, stream(Purpose::columns, layer / 2));
     columns.order = random.permutation(options.dimension);
   }
   return columns;
@@ -65,7 +64,7 @@ Flow::Flow(const FlowOptions& options, const std::vector<std::uint64_t>& seeds,
     const Coupling::Network network{.hidden = options.hidden,
                                     .first_gain = spline ? kSplineFirstGain : 1,
                                     .seeds = seeds,
-                                    .stream = static_cast<std::uint64_t>(layer) + 1};
+                                    .stream = stream(Purpose::weights, layer)};
     if (spline) {
       layers_.push_back(std::make_unique<SplineCoupling>(
           std::move(columns), options.bins, options.bound, network));
@@ -129,15 +128,6 @@ at::Tensor Flow::from_latent(const at::Tensor& latents,
     data = (*layer)->from_latent(data, context);
   }
   return data;
-}
-
-void Flow::initialize_from(const at::Tensor& data, const at::Tensor& context) {
-  const c10::NoGradGuard no_grad;
-  auto values = data;
-  for (const auto& layer : layers_) {
-    layer->initialize_from(values);
-    values = layer->to_latent(values, context).latents;
-  }
 }
 
 }  // namespace kinflow

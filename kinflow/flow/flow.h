@@ -53,9 +53,6 @@ class Flow {
   at::Tensor from_latent(const at::Tensor& latents,
                          const at::Tensor& context = {}) const;
 
-  /// Starts the layers that take their first values from data; once, before training.
-  void initialize_from(const at::Tensor& data, const at::Tensor& context = {});
-
   at::Tensor& values() { return values_; }
   const at::Tensor& values() const { return values_; }
   /// 1 where weight decay applies and 0 elsewhere, [1, P].

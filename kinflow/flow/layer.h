@@ -40,8 +40,6 @@ class Layer {
                                  const at::Tensor& context) const = 0;
   /// Hands out every learned tensor, always in the same order.
   virtual void visit_parameters(const ParameterVisitor& visit) = 0;
-  /// Sets parameters that start from data; called once, with this layer's input.
-  virtual void initialize_from(const at::Tensor& /*data*/) {}
 };
 
 }  // namespace kinflow

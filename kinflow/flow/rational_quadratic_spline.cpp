@@ -45,17 +45,9 @@ Bin find_bin(const at::Tensor& position, const at::Tensor& parameters, Axis axis
     const auto first = position.unsqueeze(-1).ge(interior).sum(-1, true);
     index = at::cat({first, first + 1}, -1);
   }
-  auto shape = index.sizes().vec();
-  const auto slope_shape = shape;
-  shape.insert(shape.end() - 1, 2);
-  auto knot_shape = shape;
-  knot_shape.back() = bins + 1;
-  auto slopes_shape = slope_shape;
-  slopes_shape.back() = bins + 1;
-  const auto picked =
-      edges.expand(knot_shape).gather(-1, index.unsqueeze(-2).expand(shape));
+  const auto picked = at::take_along_dim(edges, index.unsqueeze(-2), -1);
   const auto size = picked.select(-1, 1) - picked.select(-1, 0);
-  const auto slope = slopes.expand(slopes_shape).gather(-1, index);
+  const auto slope = at::take_along_dim(slopes, index, -1);
   return {.left = picked.select(-1, 0).select(-1, kInput),
           .width = size.select(-1, kInput),
           .bottom = picked.select(-1, 0).select(-1, kOutput),
@@ -110,7 +102,7 @@ ElementwiseResult spline_inverse(const at::Tensor& outputs,
   const auto secant = bin.height / bin.width;
   const auto rise = (position - bin.bottom).clamp_min(0);
   const auto curvature = bin.slope_left + bin.slope_right - 2 * secant;
-  // The root in [0, 1] of a t^2 + b t + c, in the form without cancellation.
+  // The root in [0, 1] of a t^2 + b t + c, in the form that needs no a > 0.
   const auto a = bin.height * (secant - bin.slope_left) + rise * curvature;
   const auto b = bin.height * bin.slope_left - rise * curvature;
   const auto c = -secant * rise;

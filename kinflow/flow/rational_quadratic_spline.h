@@ -22,7 +22,8 @@ inline constexpr double kSplineMinimum = 1e-3;
 
 /// Evaluates a spline per input on [-bound, bound]; the identity outside.
 /// @param inputs      [...]
-/// @param parameters  [..., 3K - 1]; leading dimensions broadcast against `inputs`
+/// @param parameters  [..., 3K - 1]; leading dimensions, as many as those of `inputs`,
+///                    broadcast against them
 ElementwiseResult spline_forward(const at::Tensor& inputs, const at::Tensor& parameters,
                                  double bound);
 

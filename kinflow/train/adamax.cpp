@@ -31,13 +31,6 @@ void Adamax::step(at::Tensor& parameters, const at::Tensor& gradient,
   const auto correction =
       1 - at::pow(at::full_like(learning_rate, kFirstDecay), count.to(learning_rate));
   const auto next = parameters - learning_rate / correction * moment / norm;
-  if (!active.defined()) {
-    first_moment = moment;
-    infinity_norm = norm;
-    steps = count;
-    parameters.copy_(next);
-    return;
-  }
   first_moment = at::where(active, moment, first_moment);
   infinity_norm = at::where(active, norm, infinity_norm);
   steps = at::where(active, count, steps);

@@ -16,10 +16,10 @@ class Adamax {
 
   /// One step. @param learning_rate [R, 1]  @param weight_decay of a shape that
   /// broadcasts to [R, P], or undefined
-  /// @param active [R, 1] bool or undefined; other replicas keep parameters and moments
+  /// @param active [R, 1] bool; other replicas keep parameters and moments
   void step(at::Tensor& parameters, const at::Tensor& gradient,
             const at::Tensor& learning_rate, const at::Tensor& weight_decay,
-            const at::Tensor& active = {});
+            const at::Tensor& active);
   /// Forgets the moments of the replicas where `which` [R, 1] bool holds.
   void reset(const at::Tensor& which);
 

@@ -12,7 +12,6 @@
 
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
-#include "kinflow/core/json_reader.h"
 #include "kinflow/core/version.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/dependence/independent.h"
@@ -34,7 +33,26 @@ double seconds_since(Clock::time_point start) {
 struct FittedDependence {
   std::unique_ptr<Dependence> law;
   LearnedDependence learned;  // without parameters
+  // Of held-out rows, as in TrainingData; none where a validation table was given, whose
+  // rows are taken as independent.
+  std::unique_ptr<Dependence> valid_law;
+  at::Tensor valid_parameter_weights;
 };
+
+std::unique_ptr<Relationship> make_relationship(const at::Tensor& matrix,
+                                                at::Device device) {
+  const auto parts = decompose_relationship(matrix);
+  return std::make_unique<Relationship>(
+      SpectralDecomposition{.eigenvectors = parts.eigenvectors.to(device),
+                            .eigenvalues = parts.eigenvalues.to(device)});
+}
+
+// Every training block's weight in the typical correlation, [k, 1].
+at::Tensor typical_weights(const std::vector<std::int64_t>& sizes, std::int64_t count) {
+  if (count == 1) return at::ones({1, 1}, at::kDouble);
+  const auto repeats = at::tensor(sizes, at::kDouble).sub(1).unsqueeze(1);
+  return repeats / repeats.sum();
+}
 
 FittedDependence make_dependence(const FitRequest& request, const FitRows& rows,
                                  at::Device device) {
@@ -55,11 +73,23 @@ FittedDependence make_dependence(const FitRequest& request, const FitRows& rows,
     result.learned.labels = std::move(labelled.labels);
     result.learned.sizes = std::move(labelled.sizes);
     result.law = std::move(labelled.blocks);
+    const auto count = result.law->parameter_count();
+    if (!rows.valid.labels.empty() && count > 0) {
+      auto held_out =
+          make_blocks(rows.valid.labels, BlockCorrelation::shared, device).blocks;
+      // Where no held-out block has repeats, its rows are independent.
+      if (held_out->parameter_count() == 1) {
+        result.valid_law = std::move(held_out);
+        result.valid_parameter_weights =
+            typical_weights(result.learned.sizes, count).to(device);
+      }
+    }
   } else {
-    auto decomposition = decompose_relationship(rows.relationship);
-    result.law = std::make_unique<Relationship>(
-        SpectralDecomposition{.eigenvectors = decomposition.eigenvectors.to(device),
-                              .eigenvalues = decomposition.eigenvalues.to(device)});
+    result.law = make_relationship(rows.relationship, device);
+    if (rows.valid_relationship.defined()) {
+      result.valid_law = make_relationship(rows.valid_relationship, device);
+      result.valid_parameter_weights = at::ones({1, 1}, at::kDouble).to(device);
+    }
   }
   return result;
 }
@@ -97,8 +127,10 @@ std::int64_t training_threads(const FitRequest& request) {
 }
 
 std::string status_line(const Trainer& trainer, const Dependence& law) {
-  const auto& last = trainer.history().back();
   const auto best = trainer.best_replica();
+  const auto& history = trainer.history();
+  const auto& last =
+      history[history.size() - static_cast<std::size_t>(trainer.replicas() - best)];
   auto line =
       fmt::format("valid NLL {} (best {} at {})", format_nats(last.valid_nll_nats),
                   format_nats(trainer.best_valid_nll(best)), trainer.best_epoch(best));
@@ -194,107 +226,147 @@ void check_same_data(const nlohmann::json& before, const nlohmann::json& now,
         std::pair{"valid_hash", request.data.valid_table},
         std::pair{"relationship_hash", request.data.relationship}}) {
     if (before.value(key, nlohmann::json()) != now.value(key, nlohmann::json())) {
-      throw InputError(path + ": has changed since the run began; start a new fit");
+      throw InputError(
+          path +
+          ": expected the file that the run began with, found another content; "
+          "start a new fit");
     }
   }
+}
+
+// All that a training needs, made before anything is written.
+struct Preparation {
+  FitRows rows;
+  FittedDependence dependence;
+  Standardization standardization;
+  Standardization context_standardization;
+  std::unique_ptr<Flow> flow;
+  std::unique_ptr<Trainer> trainer;
+};
+
+Preparation prepare(const FitRequest& request) {
+  check_paths(request.data);
+  set_threads(request.threads);
+  const auto device = find_device(request.device);
+  const auto type = request.float64 ? at::kDouble : at::kFloat;
+  Preparation made;
+  made.rows = read_fit_rows(request.data, request.train.seed);
+  made.dependence = make_dependence(request, made.rows, device);
+  set_threads(training_threads(request));
+
+  const auto& train = made.rows.train;
+  const auto& valid = made.rows.valid;
+  made.standardization =
+      Standardization::from(train.data, row_weights(*made.dependence.law, device));
+  if (train.context.defined()) {
+    made.context_standardization = Standardization::from(train.context);
+  }
+  const auto standardized = made.standardization.apply(train.data);
+  auto options = request.flow;
+  options.dimension = train.data.size(1);
+  options.context = train.context.defined() ? train.context.size(1) : 0;
+  options.bound = request.bound.value_or(spline_bound_for(standardized));
+  const auto start = start_parameters(request.train, *made.dependence.law, device);
+  const std::vector<std::uint64_t> seeds(static_cast<std::size_t>(start.size(0)),
+                                         request.train.seed);
+  made.flow = std::make_unique<Flow>(options, seeds, type, device);
+  const auto ready = [&](const at::Tensor& values, const Standardization& by) {
+    return values.defined() ? by.apply(values).to(device, type) : values;
+  };
+  made.trainer = std::make_unique<Trainer>(
+      *made.flow, *made.dependence.law,
+      TrainingData{.train = standardized.to(device, type),
+                   .train_context = ready(train.context, made.context_standardization),
+                   .valid = ready(valid.data, made.standardization),
+                   .valid_context = ready(valid.context, made.context_standardization),
+                   .valid_law = made.dependence.valid_law.get(),
+                   .valid_parameter_weights = made.dependence.valid_parameter_weights,
+                   .log_abs_det = made.standardization.log_abs_det()},
+      request.train, start);
+  return made;
+}
+
+// A new run folder, or that of a run to be resumed with the trainer at its checkpoint.
+RunFolder open_folder(const FitRequest& request, const FitPlace& place,
+                      const nlohmann::json& record, Trainer& trainer, Logger& logger) {
+  if (!place.resume) return RunFolder::create(place.directory, record);
+  auto folder = RunFolder::open(place.directory);
+  check_same_data(folder.read_record(), record, request);
+  folder.remove_unfinished_files();
+  const auto checkpoint = folder.read_checkpoint();
+  if (!checkpoint.empty()) trainer.restore(checkpoint, folder.checkpoint_path());
+  logger.info(fmt::format("resuming {} after epoch {}", place.directory,
+                          trainer.epochs_done()));
+  return folder;
+}
+
+std::string describe(const Preparation& made) {
+  const auto columns = made.rows.train.data.size(1);
+  const auto parameters = made.dependence.law->parameter_count();
+  return fmt::format(
+      "{} training rows, {} validation rows, {} column{}; {} dependence parameter{}",
+      made.rows.train.data.size(0), made.rows.valid.data.size(0), columns,
+      columns == 1 ? "" : "s", parameters, parameters == 1 ? "" : "s");
+}
+
+// The best replica as a model.
+FitResult make_result(const Preparation& made, const FitRequest& request,
+                      const nlohmann::json& record) {
+  auto& trainer = *made.trainer;
+  trainer.restore_best();
+  const auto best = trainer.best_replica();
+  FitResult result{.model = {.columns = made.rows.columns,
+                             .context_columns = request.data.context,
+                             .standardization = made.standardization,
+                             .context_standardization = made.context_standardization,
+                             .flow = single_flow(*made.flow, best),
+                             .dependence = made.dependence.learned,
+                             .record = {}},
+                   .epochs = trainer.epochs_done(),
+                   .best_epoch = trainer.best_epoch(best),
+                   .valid_nll_nats = trainer.best_valid_nll(best)};
+  result.model.dependence.parameters =
+      parameters_by_label(trainer.best_parameters(best), made.dependence.learned);
+  result.model.record = {{"kinflow_version", version()},
+                         {"request", record["request"]},
+                         {"data_hash", record["data_hash"]},
+                         {"train_rows", made.rows.train.data.size(0)},
+                         {"valid_rows", made.rows.valid.data.size(0)},
+                         {"epochs", result.epochs},
+                         {"best_epoch", result.best_epoch},
+                         {"best_replica", best},
+                         {"valid_nll_nats", result.valid_nll_nats},
+                         {"skipped_steps", trainer.skipped_steps()}};
+  return result;
 }
 
 }  // namespace
 
 FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
-  const auto request = with_defaults(given);
   const auto start = Clock::now();
+  const auto request = with_defaults(given);
   if (!place.resume) RunFolder::check_free(place.directory);
-  check_paths(request.data);
-  set_threads(request.threads);
-  const auto device = find_device(request.device);
-  const auto rows = read_fit_rows(request.data, request.train.seed);
-  const auto dependence = make_dependence(request, rows, device);
-
-  set_threads(training_threads(request));
-  const auto standardization =
-      Standardization::from(rows.train.data, row_weights(*dependence.law, device));
-  const auto context_standardization = rows.train.context.defined()
-                                           ? Standardization::from(rows.train.context)
-                                           : Standardization{};
-  auto options = request.flow;
-  options.dimension = rows.train.data.size(1);
-  options.context = rows.train.context.defined() ? rows.train.context.size(1) : 0;
-  const auto standardized = standardization.apply(rows.train.data);
-  options.bound = request.bound.value_or(spline_bound_for(standardized));
-  const auto parameters = start_parameters(request.train, *dependence.law, device);
-  const auto type = request.float64 ? at::kDouble : at::kFloat;
-  Flow flow(options,
-            std::vector<std::uint64_t>(static_cast<std::size_t>(parameters.size(0)),
-                                       request.train.seed),
-            type, device);
-  const auto prepare = [&](const at::Tensor& values, const Standardization& by) {
-    return values.defined() ? by.apply(values).to(device, type) : values;
-  };
-  Trainer trainer(
-      flow, *dependence.law,
-      {.train = standardized.to(device, type),
-       .train_context = prepare(rows.train.context, context_standardization),
-       .valid = prepare(rows.valid.data, standardization),
-       .valid_context = prepare(rows.valid.context, context_standardization),
-       .log_abs_det = standardization.log_abs_det()},
-      request.train, parameters);
-
+  const auto made = prepare(request);
   auto record = new_record(request);
-  if (place.resume) {
-    check_same_data(RunFolder::open(place.directory).read_record(), record, request);
-  }
-  const auto folder = place.resume ? RunFolder::open(place.directory)
-                                   : RunFolder::create(place.directory, record);
-  if (place.resume) {
-    folder.remove_unfinished_files();
-    const auto checkpoint = folder.read_checkpoint();
-    if (!checkpoint.empty()) trainer.restore(checkpoint, folder.checkpoint_path());
-    logger.info(fmt::format("resuming {} after epoch {}", place.directory,
-                            trainer.epochs_done()));
-  }
-  folder.write_metrics(trainer.history());
-  logger.info(
-      fmt::format("{} training rows, {} validation rows, {} column{}; {} {}",
-                  rows.train.data.size(0), rows.valid.data.size(0), options.dimension,
-                  options.dimension == 1 ? "" : "s", dependence.law->parameter_count(),
-                  dependence.law->parameter_count() == 1 ? "dependence parameter"
-                                                         : "dependence parameters"));
+  const auto folder = open_folder(request, place, record, *made.trainer, logger);
+  folder.write_metrics(made.trainer->history());
+  logger.info(describe(made));
   try {
-    train(trainer, folder, place, request, *dependence.law, logger);
+    train(*made.trainer, folder, place, request, *made.dependence.law, logger);
   } catch (const NumericalError& error) {
     record["status"] = "failed";
     record["error"] = error.what();
     folder.write_record(record);
     throw;
   }
-
-  trainer.restore_best();
-  const auto best = trainer.best_replica();
-  FitResult result{.model = {.columns = rows.columns,
-                             .context_columns = request.data.context,
-                             .standardization = standardization,
-                             .context_standardization = context_standardization,
-                             .flow = single_flow(flow, best),
-                             .dependence = dependence.learned,
-                             .record = {}},
-                   .epochs = trainer.epochs_done(),
-                   .best_epoch = trainer.best_epoch(best),
-                   .valid_nll_nats = trainer.best_valid_nll(best),
-                   .seconds = seconds_since(start)};
-  result.model.dependence.parameters =
-      parameters_by_label(trainer.best_parameters(best), dependence.learned);
-  result.model.record = {{"kinflow_version", version()},
-                         {"request", record["request"]},
-                         {"data_hash", record["data_hash"]},
-                         {"train_rows", rows.train.data.size(0)},
-                         {"valid_rows", rows.valid.data.size(0)},
-                         {"epochs", result.epochs},
-                         {"best_epoch", result.best_epoch},
-                         {"best_replica", best},
-                         {"valid_nll_nats", result.valid_nll_nats},
-                         {"skipped_steps", trainer.skipped_steps()}};
+  auto result = make_result(made, request, record);
+  if (result.best_epoch == 0) {
+    logger.warning(
+        "no epoch was better than the untrained flow on the validation rows: the model "
+        "is a normal density, and its dependence parameters are the start values");
+  }
   save_model(folder.model_path(), result.model);
+  result.seconds = seconds_since(start);
   record["status"] = "finished";
   record["result"] = result.model.record;
   record["result"].erase("request");

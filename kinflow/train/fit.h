@@ -16,19 +16,13 @@
 
 namespace kinflow {
 
-/// Everything that decides the result of a fit. The optional members stand for values
-/// of `flow` and `train` whose defaults depend on the other choices; with_defaults()
-/// says which. Without a group and a relationship the schedule is `baseline`.
+/// Everything that decides the result of a fit. Without a group and a relationship the
+/// schedule is `baseline`.
 struct FitRequest {
   DataRequest data;
   BlockCorrelation correlation = BlockCorrelation::per_block;
   FlowOptions flow;             ///< dimension and context are taken from the data
   std::optional<double> bound;  ///< of the splines; not given: from the data
-  std::optional<std::int64_t> layers;
-  std::optional<Estimator> estimator;
-  std::optional<double> start;
-  std::optional<double> dependence_rate;
-  std::optional<std::int64_t> patience;
   bool float64 = false;
   std::string device = "cpu";
   std::int64_t threads = 1;
@@ -41,8 +35,9 @@ nlohmann::json to_json(const FitRequest& request);
 /// Reads what to_json wrote; `source` stands for the file in messages.
 FitRequest fit_request_from(const nlohmann::json& json, const std::string& source);
 
-/// The request with a value for every option, those of `flow` and `train` included. A
-/// second call changes nothing. Throws InputError for choices that exclude each other.
+/// The request with a schedule that fits its data, a grid and a way to split. A second
+/// call changes nothing. Throws InputError for choices that exclude each other and for
+/// values outside their ranges.
 FitRequest with_defaults(FitRequest request);
 
 struct FitResult {

@@ -16,14 +16,6 @@
 namespace kinflow {
 namespace {
 
-at::Tensor to_tensor(const std::vector<double>& values, std::int64_t rows,
-                     std::int64_t first, std::int64_t count, std::int64_t width) {
-  return at::tensor(values, at::kDouble)
-      .view({rows, width})
-      .narrow(1, first, count)
-      .contiguous();
-}
-
 // All columns that have no other role.
 std::vector<std::string> remaining_columns(const Table& table,
                                            const DataRequest& request) {
@@ -43,17 +35,19 @@ TableRows select(const TableRows& rows, const std::vector<std::int64_t>& chosen)
                  .context = rows.context.defined() ? rows.context.index_select(0, index)
                                                    : at::Tensor(),
                  .labels = {},
+                 .times = {},
                  .kept_rows = {},
                  .table_rows = rows.table_rows};
   for (const auto row : chosen) {
-    if (!rows.labels.empty())
+    if (!rows.labels.empty()) {
       part.labels.push_back(rows.labels[static_cast<std::size_t>(row)]);
+    }
     part.kept_rows.push_back(rows.kept_rows[static_cast<std::size_t>(row)]);
   }
   return part;
 }
 
-Split split_rows(const Table& table, const TableRows& rows, const DataRequest& request,
+Split split_rows(const TableRows& rows, const DataRequest& request,
                  std::uint64_t seed) {
   SplitOptions options{.by = request.split_by.value_or(SplitBy::rows),
                        .valid_fraction = request.valid_fraction,
@@ -61,10 +55,7 @@ Split split_rows(const Table& table, const TableRows& rows, const DataRequest& r
   if (options.by == SplitBy::group) {
     options.block_of_row = number_blocks(rows.labels).block_of_row;
   } else if (options.by == SplitBy::time) {
-    const auto times = numeric_matrix(table, {request.time});
-    for (const auto row : rows.kept_rows) {
-      options.time_of_row.push_back(times.values[static_cast<std::size_t>(row)]);
-    }
+    options.time_of_row = rows.times;
   }
   return split(rows.data.size(0), options);
 }
@@ -88,21 +79,31 @@ void check_spread(const at::Tensor& rows, const std::vector<std::string>& names,
 TableRows read_rows(const Table& table, const ColumnChoice& choice) {
   auto names = choice.columns;
   names.insert(names.end(), choice.context.begin(), choice.context.end());
+  const auto found = std::find(names.begin(), names.end(), choice.time);
+  const auto time = found - names.begin();
+  if (!choice.time.empty() && found == names.end()) names.push_back(choice.time);
   NumericMatrixOptions options{.missing = choice.drop_missing ? MissingPolicy::drop
                                                               : MissingPolicy::refuse};
   if (!choice.group.empty()) options.label_columns.push_back(choice.group);
   auto matrix = numeric_matrix(table, names, options);
-  const auto width = static_cast<std::int64_t>(names.size());
+
+  const auto values = at::tensor(matrix.values, at::kDouble)
+                          .view({matrix.rows, static_cast<std::int64_t>(names.size())});
   const auto data_width = static_cast<std::int64_t>(choice.columns.size());
-  TableRows rows{.data = to_tensor(matrix.values, matrix.rows, 0, data_width, width),
-                 .context = choice.context.empty()
-                                ? at::Tensor()
-                                : to_tensor(matrix.values, matrix.rows, data_width,
-                                            width - data_width, width),
+  const auto context_width = static_cast<std::int64_t>(choice.context.size());
+  TableRows rows{.data = values.narrow(1, 0, data_width).contiguous(),
+                 .context = {},
                  .labels = {},
+                 .times = {},
                  .kept_rows = std::move(matrix.kept_rows),
                  .table_rows = table.rows()};
+  if (context_width > 0) {
+    rows.context = values.narrow(1, data_width, context_width).contiguous();
+  }
   if (!choice.group.empty()) rows.labels = labels(table, choice.group, rows.kept_rows);
+  for (std::int64_t row = 0; row < matrix.rows && !choice.time.empty(); ++row) {
+    rows.times.push_back(values[row][time].item<double>());
+  }
   return rows;
 }
 
@@ -167,6 +168,7 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
   const ColumnChoice choice{.columns = rows.columns,
                             .context = request.context,
                             .group = request.group,
+                            .time = request.time,
                             .drop_missing = request.drop_missing};
   rows.train = read_rows(table, choice);
   if (rows.train.data.size(0) < 2) {
@@ -185,15 +187,19 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
   if (!request.valid_table.empty()) {
     auto scored = choice;
     scored.group.clear();
+    scored.time.clear();
     rows.valid = read_rows(request.valid_table, scored);
   } else {
-    const auto parts = split_rows(table, rows.train, request, seed);
+    const auto parts = split_rows(rows.train, request, seed);
     rows.valid = select(rows.train, parts.valid);
     rows.train = select(rows.train, parts.train);
     if (rows.relationship.defined()) {
-      const auto index = at::tensor(parts.train, at::kLong);
-      rows.relationship =
-          rows.relationship.index_select(0, index).index_select(1, index);
+      const auto part_of = [&](const std::vector<std::int64_t>& part) {
+        const auto index = at::tensor(part, at::kLong);
+        return rows.relationship.index_select(0, index).index_select(1, index);
+      };
+      rows.valid_relationship = part_of(parts.valid);
+      rows.relationship = part_of(parts.train);
     }
     if (rows.train.data.size(0) < 2) {
       throw InputError(

@@ -17,6 +17,10 @@ namespace kinflow {
 
 class Table;
 
+/// Range of DataRequest::valid_fraction.
+inline constexpr double kSmallestValidFraction = 0.001;
+inline constexpr double kLargestValidFraction = 0.9;
+
 /// Which columns of which table, and how their rows depend on each other.
 struct DataRequest {
   std::string table;
@@ -37,6 +41,7 @@ struct TableRows {
   at::Tensor data;                  ///< [n, p]
   at::Tensor context;               ///< [n, c] or undefined
   std::vector<std::string> labels;  ///< [n] block labels, empty without a group column
+  std::vector<double> times;        ///< [n] empty without a time column
   std::vector<std::int64_t> kept_rows;  ///< [n] row of the table
   std::int64_t table_rows = 0;  ///< before rows with missing values were dropped
 };
@@ -46,6 +51,7 @@ struct ColumnChoice {
   std::vector<std::string> columns;
   std::vector<std::string> context = {};
   std::string group = {};
+  std::string time = {};
   bool drop_missing = false;
 };
 TableRows read_rows(const Table& table, const ColumnChoice& choice);
@@ -73,7 +79,8 @@ struct FitRows {
   std::vector<std::string> columns;
   TableRows train;
   TableRows valid;
-  at::Tensor relationship;  ///< [n, n] of the training rows, or undefined
+  at::Tensor relationship;        ///< [n, n] of the training rows, or undefined
+  at::Tensor valid_relationship;  ///< [m, m] of held-out rows, or undefined
 };
 
 /// Reads, checks and splits. Throws InputError; writes nothing.

@@ -48,22 +48,9 @@ FitRequest with_defaults(FitRequest request) {
   if (data.split_by == SplitBy::time && data.time.empty()) {
     throw InputError("--split-by time: expected --time COLUMN, found none");
   }
-  const auto settle = [](auto& optional, auto& value, auto standard) {
-    value = optional.value_or(standard);
-    optional = value;
-  };
-  settle(request.layers, request.flow.layers,
-         std::int64_t{request.flow.kind == FlowKind::spline ? 3 : 8});
-  settle(request.estimator, train.estimator,
-         by_relationship ? Estimator::hybrid : Estimator::memory);
-  settle(request.start, train.start, by_relationship ? 0.5 : 0.3);
-  // The noise of pairs wants small steps, and makes validation too rough for patience.
-  settle(request.dependence_rate, train.dependence_rate,
-         train.estimator == Estimator::pairs ? 1.0 : 10.0);
-  settle(request.patience, train.patience,
-         train.estimator == Estimator::memory ? std::int64_t{30} : train.epochs);
   if (train.grid.empty()) train.grid = by_relationship ? kLambdaGrid : kRhoGrid;
-  return request;
+  // Reading checks every range.
+  return fit_request_from(to_json(request), "fit");
 }
 
 nlohmann::json to_json(const FitRequest& request) {
@@ -105,7 +92,8 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
                   .relationship = data.text("relationship"),
                   .time = data.text("time"),
                   .split_by = data.one_of("split_by", split_by_names()),
-                  .valid_fraction = data.number("valid_fraction", 0, 1),
+                  .valid_fraction = data.number(
+                      "valid_fraction", kSmallestValidFraction, kLargestValidFraction),
                   .drop_missing = data.boolean("drop_missing")};
   request.correlation = reader.one_of("correlation", block_correlation_names());
   auto flow = reader.object("flow").json();
@@ -121,11 +109,6 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
   request.device = reader.text("device");
   request.threads = reader.integer("threads", 1, 4096);
   request.train = train_options_from(reader.object("train"));
-  request.layers = request.flow.layers;
-  request.estimator = request.train.estimator;
-  request.start = request.train.start;
-  request.dependence_rate = request.train.dependence_rate;
-  request.patience = request.train.patience;
   return request;
 }
 

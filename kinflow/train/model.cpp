@@ -57,10 +57,12 @@ double LearnedDependence::parameter_for(const std::string& wanted,
 }
 
 std::vector<double> LearnedDependence::correlations_of(
-    const std::vector<std::string>& blocks) const {
+    const std::vector<std::string>& blocks, std::optional<double> instead) const {
+  const double typical = parameter_for("blocks", instead);
   std::unordered_map<std::string, double> known;
-  for (std::size_t i = 0; i < labels.size(); ++i) known[labels[i]] = parameters[i];
-  const double typical = typical_parameter();
+  for (std::size_t i = 0; i < labels.size() && !instead; ++i) {
+    known[labels[i]] = parameters[i];
+  }
   std::vector<double> correlations;
   for (const auto& label : blocks) {
     const auto found = known.find(label);

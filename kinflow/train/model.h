@@ -34,8 +34,10 @@ struct LearnedDependence {
   /// it is given. InputError where the model learned about another kind, and for a
   /// value outside the range of the kind.
   double parameter_for(const std::string& kind, std::optional<double> instead) const;
-  /// The correlation of each block by its label; typical_parameter() for unknown ones.
-  std::vector<double> correlations_of(const std::vector<std::string>& blocks) const;
+  /// The correlation of each block by its label; that of parameter_for("blocks",
+  /// instead) for unknown ones, and for all where `instead` is given.
+  std::vector<double> correlations_of(const std::vector<std::string>& blocks,
+                                      std::optional<double> instead) const;
 };
 
 /// True for a correlation in [0, 1), or a lambda in (0, 1].

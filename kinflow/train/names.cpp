@@ -9,7 +9,6 @@ namespace kinflow {
 namespace {
 
 constexpr std::int64_t kManyColumns = 100'000;
-constexpr std::int64_t kManySteps = 1'000'000'000;
 
 }  // namespace
 
@@ -38,6 +37,18 @@ const Names<Estimator>& estimator_names() {
                                          {"memory", Estimator::memory},
                                          {"hybrid", Estimator::hybrid}};
   return names;
+}
+
+TrainOptions default_train_options(bool relationship,
+                                   std::optional<Estimator> estimator) {
+  TrainOptions options;
+  options.estimator =
+      estimator.value_or(relationship ? Estimator::hybrid : Estimator::memory);
+  if (relationship) options.start = 0.5;
+  // The noise of pairs makes validation too rough for patience, and wants small steps.
+  if (options.estimator != Estimator::memory) options.patience = kManySteps;
+  if (options.estimator == Estimator::pairs) options.dependence_rate = 1;
+  return options;
 }
 
 nlohmann::json to_json(const FlowOptions& options) {
@@ -92,11 +103,11 @@ TrainOptions train_options_from(const JsonReader& json) {
           .weight_decay = json.number("weight_decay", 0, kLargestRate),
           .patience = json.integer("patience", 1, kManySteps),
           .seed = json.seed("seed"),
-          .start = json.number("start", 0, 1),
+          .start = json.number("start", kSmallestParameter, kLargestParameter),
           .dependence_rate = json.number("dependence_rate", 0, kLargestRate),
           .prior = json.number("prior", 0, kLargestRate),
           .memory_share = json.number("memory_share", 0, 1),
-          .grid = json.numbers("grid", 0, 1),
+          .grid = json.numbers("grid", kSmallestParameter, kLargestParameter),
           .stage_epochs = json.integer("stage_epochs", 1, kManySteps),
           .stage_steps = json.integer("stage_steps", 1, kManySteps),
           .stage_rate = json.number("stage_rate", 0, kLargestRate)};

@@ -25,10 +25,8 @@ constexpr std::int64_t kRateSteps = 32;
 // A replica has diverged when its NLL is this many nats per column above its start.
 constexpr double kDivergenceNatsPerColumn = 5;
 constexpr double kRestartFactor = 0.1;
-// Rows that the layers which start from data see.
-constexpr std::int64_t kFirstRows = 4096;
-// Random streams of the row orders stand apart from those of the layers' weights.
-constexpr std::uint64_t kShuffleStream = std::uint64_t{1} << 32;
+// Numbers kept of an epoch and a replica.
+constexpr std::int64_t kHistoryColumns = 4;
 
 // Bounds of the batches of one epoch. A last batch of one row joins the one before:
 // pairs need two.
@@ -39,6 +37,11 @@ std::vector<std::int64_t> batch_bounds(std::int64_t rows, std::int64_t batch_siz
   if (bounds.size() > 1 && rows - bounds.back() == 1) bounds.pop_back();
   bounds.push_back(rows);
   return bounds;
+}
+
+// Latents that overflowed count as 0, so that sums of latents stay sound.
+at::Tensor finite(const at::Tensor& latents) {
+  return at::nan_to_num(latents, 0, 0, 0);
 }
 
 bool needs_memory(const TrainOptions& options, const Dependence& dependence) {
@@ -69,11 +72,6 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
   restarts_ = column(at::kLong, 0);
   skipped_ = column(at::kLong, 0);
   best_epoch_ = column(at::kLong, 0);
-  const std::int64_t first_rows = std::min(data_.train.size(0), kFirstRows);
-  const auto first = [&](const at::Tensor& all) {
-    return all.defined() ? for_all_replicas(all.narrow(0, 0, first_rows)) : all;
-  };
-  flow_.initialize_from(first(data_.train), first(data_.train_context));
   initial_nll_ = valid_nll();
   if (!at::isfinite(initial_nll_).all().item<bool>()) {
     throw NumericalError(
@@ -85,10 +83,8 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
   best_parameters_ = start.clone();
   reset_memory();
   add_to_history(column(at::kDouble, std::numeric_limits<double>::quiet_NaN()),
-                 initial_nll_);
+                 initial_nll_, learning_rate(0));
 }
-
-Trainer::~Trainer() = default;
 
 at::Tensor Trainer::for_all_replicas(const at::Tensor& rows) const {
   return rows.unsqueeze(0).expand({flow_.replicas(), rows.size(0), rows.size(1)});
@@ -96,17 +92,21 @@ at::Tensor Trainer::for_all_replicas(const at::Tensor& rows) const {
 
 void Trainer::reset_memory() {
   if (!memory_) return;
-  memory_->reset(all_latents(flow_, data_.train, data_.train_context).latents);
+  memory_->reset(all_train_latents());
 }
 
 at::Tensor Trainer::is_stopped() const {
   return (best_epoch_ + options_.patience)
-      .lt(epoch_)
+      .le(epoch_)
       .logical_or(restarts_.gt(kMaximumRestarts));
 }
 
 bool Trainer::finished() const {
   return epoch_ >= options_.epochs || is_stopped().all().item<bool>();
+}
+
+at::Tensor Trainer::all_train_latents() const {
+  return finite(all_latents(flow_, data_.train, data_.train_context).latents);
 }
 
 at::Tensor Trainer::learning_rate(std::int64_t batch) const {
@@ -125,7 +125,7 @@ void Trainer::run_epoch() {
   // needs the latents only.
   if (memory_) memory_->reset(memory_->latents());
 
-  Random random(options_.seed, kShuffleStream + static_cast<std::uint64_t>(epoch_));
+  Random random(options_.seed, stream(Purpose::row_order, epoch_));
   const std::int64_t rows = data_.train.size(0);
   const auto order = at::tensor(random.permutation(rows)).to(data_.train.device());
   auto train_nll = at::zeros_like(best_nll_);
@@ -136,8 +136,9 @@ void Trainer::run_epoch() {
                       learning_rate(static_cast<std::int64_t>(batch))) *
                  (static_cast<double>(count) / static_cast<double>(rows));
   }
+  const auto rate = learning_rate(0);
   ++epoch_;
-  finish_epoch(train_nll);
+  finish_epoch(train_nll, rate);
 }
 
 at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate) {
@@ -148,7 +149,7 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate) {
 
   // The gradient of the quadratic form in a row is that row of C^-1 U, a constant here.
   const auto parameters = dependence_.from_unconstrained(unconstrained_);
-  const auto latents = at::nan_to_num(result.latents.detach(), 0, 0, 0);
+  const auto latents = finite(result.latents.detach());
   if (memory_) memory_->update(rows, latents);
   const auto precision_rows =
       estimated_precision_rows(parameters, rows, latents).to(latents.scalar_type());
@@ -157,17 +158,15 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate) {
 
   const c10::NoGradGuard no_grad;
   const auto sound = at::isfinite(gradient.norm(2, 1, true));
-  const bool all_sound = sound.all().item<bool>();
-  if (!all_sound) skipped_ += sound.logical_not();
-  const auto active = all_sound ? at::Tensor() : sound;
+  skipped_ += sound.logical_not();
   const auto decay = flow_.decay_mask() * options_.weight_decay;
-  flow_optimizer_.step(flow_.values(), gradient, rate, decay, active);
+  flow_optimizer_.step(flow_.values(), gradient, rate, decay, sound);
   if (options_.schedule == Schedule::joint && dependence_.parameter_count() > 0) {
     const auto parameter_gradient =
         memory_ ? memory_->parameter_gradient(parameters)
                 : dependence_.pairs_parameter_gradient(parameters, rows, latents);
     step_dependence(parameters, parameter_gradient, rate * options_.dependence_rate,
-                    active);
+                    sound);
   }
   return batch_nll(parameters, losses.detach(), latents, precision_rows);
 }
@@ -207,40 +206,55 @@ void Trainer::step_dependence(const at::Tensor& parameters, const at::Tensor& gr
   const auto per_row =
       dependence_.unconstrained_gradient(parameters, gradient + prior) /
       static_cast<double>(data_.train.size(0));
-  dependence_optimizer_.step(unconstrained_, per_row, rate.to(at::kDouble), {}, active);
+  const auto sound = at::isfinite(per_row).all(1, true).logical_and(active);
+  dependence_optimizer_.step(unconstrained_, per_row, rate.to(at::kDouble), {}, sound);
 }
 
 void Trainer::parameter_stage() {
   const c10::NoGradGuard no_grad;
   if (dependence_.parameter_count() == 0) return;
   const auto memory = dependence_.make_memory();
-  memory->reset(all_latents(flow_, data_.train, data_.train_context).latents);
-  dependence_optimizer_.reset(at::ones_like(best_epoch_).to(at::kBool));
+  memory->reset(all_train_latents());
+  const auto everyone = at::ones_like(best_epoch_).to(at::kBool);
+  dependence_optimizer_.reset(everyone);
   const auto rate = rate_factor_ * options_.stage_rate;
   for (std::int64_t i = 0; i < options_.stage_steps; ++i) {
     const auto parameters = dependence_.from_unconstrained(unconstrained_);
-    step_dependence(parameters, memory->parameter_gradient(parameters), rate, {});
+    step_dependence(parameters, memory->parameter_gradient(parameters), rate, everyone);
   }
 }
 
 at::Tensor Trainer::valid_nll() const {
-  return row_log_density(flow_, data_.valid, data_.valid_context)
-      .to(at::kDouble)
-      .mean(1, true)
+  const c10::NoGradGuard no_grad;
+  if (data_.valid_law == nullptr) {
+    const auto density = row_log_density(flow_, data_.valid, data_.valid_context);
+    return density.to(at::kDouble).mean(1, true).neg().sub(data_.log_abs_det);
+  }
+  const auto parameters = dependence_.from_unconstrained(unconstrained_)
+                              .matmul(data_.valid_parameter_weights);
+  const auto result = all_latents(flow_, data_.valid, data_.valid_context);
+  const auto density = data_.valid_law->log_density(parameters, result.latents) +
+                       result.log_abs_det.to(at::kDouble).sum(1);
+  return density.unsqueeze(1)
+      .div(static_cast<double>(data_.valid.size(0)))
       .neg()
       .sub(data_.log_abs_det);
 }
 
-void Trainer::finish_epoch(const at::Tensor& train_nll) {
+void Trainer::finish_epoch(const at::Tensor& train_nll, const at::Tensor& rate) {
   const c10::NoGradGuard no_grad;
   const auto nll = valid_nll();
-  const auto better = nll.lt(best_nll_).logical_and(is_stopped().logical_not());
+  // A replica whose patience ended before this epoch stays as it was.
+  const auto in_time = (best_epoch_ + options_.patience)
+                           .ge(epoch_)
+                           .logical_and(restarts_.le(kMaximumRestarts));
+  const auto better = nll.lt(best_nll_).logical_and(in_time);
   best_nll_ = at::where(better, nll, best_nll_);
   best_epoch_ = at::where(better, at::full_like(best_epoch_, epoch_), best_epoch_);
   best_values_ = at::where(better, flow_.values(), best_values_);
   best_parameters_ = at::where(better, dependence_.from_unconstrained(unconstrained_),
                                best_parameters_);
-  add_to_history(train_nll, nll);
+  add_to_history(train_nll, nll, rate);
   recover_diverged(nll);
 }
 
@@ -273,21 +287,22 @@ void Trainer::recover_diverged(const at::Tensor& nll) {
   }
 }
 
-void Trainer::add_to_history(const at::Tensor& train_nll, const at::Tensor& valid_nll) {
+void Trainer::add_to_history(const at::Tensor& train_nll, const at::Tensor& nll,
+                             const at::Tensor& rate) {
   const auto parameters = dependence_.from_unconstrained(unconstrained_);
   const auto mean =
-      parameters.size(1) > 0 ? parameters.mean(1, true) : at::zeros_like(valid_nll);
-  const auto rate = learning_rate(0);
-  for (std::int64_t replica = 0; replica < flow_.replicas(); ++replica) {
-    const auto at_replica = [&](const at::Tensor& column) {
-      return column[replica][0].item<double>();
-    };
+      parameters.size(1) > 0 ? parameters.mean(1, true) : at::zeros_like(nll);
+  const auto rows =
+      at::cat({train_nll, nll, rate.to(at::kDouble), mean}, 1).cpu().contiguous();
+  const auto* row = rows.data_ptr<double>();
+  for (std::int64_t replica = 0; replica < flow_.replicas();
+       ++replica, row += kHistoryColumns) {
     history_.push_back({.epoch = epoch_,
                         .replica = replica,
-                        .train_nll_nats = at_replica(train_nll),
-                        .valid_nll_nats = at_replica(valid_nll),
-                        .learning_rate = at_replica(rate),
-                        .mean_parameter = at_replica(mean)});
+                        .train_nll_nats = row[0],
+                        .valid_nll_nats = row[1],
+                        .learning_rate = row[2],
+                        .mean_parameter = row[3]});
   }
 }
 
@@ -346,14 +361,12 @@ NamedTensors Trainer::state() {
     state[name] = tensor.detach().cpu().clone();
   });
   if (memory_) state["memory"] = memory_->latents().cpu();
-  auto history =
-      at::empty({static_cast<std::int64_t>(history_.size()), 6}, at::kDouble);
+  auto history = at::empty(
+      {static_cast<std::int64_t>(history_.size()), kHistoryColumns}, at::kDouble);
   auto* out = history.data_ptr<double>();
   for (const auto& record : history_) {
-    for (const double value :
-         {static_cast<double>(record.epoch), static_cast<double>(record.replica),
-          record.train_nll_nats, record.valid_nll_nats, record.learning_rate,
-          record.mean_parameter}) {
+    for (const double value : {record.train_nll_nats, record.valid_nll_nats,
+                               record.learning_rate, record.mean_parameter}) {
       *out++ = value;
     }
   }
@@ -373,25 +386,29 @@ void Trainer::restore(const NamedTensors& state, const std::string& source) {
         expect_tensor(state, "memory", latents.sizes(), latents.scalar_type(), source)
             .to(latents.device()));
   }
+  // One record per epoch and replica from epoch 0 on, so their number tells the epoch.
   const auto records = state.find("history");
-  const bool has_records = records != state.end() && records->second.dim() == 2;
-  const std::int64_t count =
-      std::max<std::int64_t>(1, has_records ? records->second.size(0) : 0);
-  const auto history = expect_tensor(state, "history", {count, 6}, at::kDouble, source);
-  const double last_epoch = history[count - 1][0].item<double>();
-  if (!(last_epoch >= 0 && last_epoch <= static_cast<double>(options_.epochs))) {
-    throw InputError(fmt::format("{}: tensor 'history': expected epochs from 0 to {}",
-                                 source, options_.epochs));
+  const std::int64_t count = records == state.end() || records->second.dim() != 2
+                                 ? 0
+                                 : records->second.size(0);
+  const std::int64_t replicas = flow_.replicas();
+  const auto history =
+      expect_tensor(state, "history", {count, kHistoryColumns}, at::kDouble, source);
+  if (count == 0 || count % replicas != 0 || count / replicas - 1 > options_.epochs) {
+    throw InputError(
+        fmt::format("{}: tensor 'history': expected {} rows for each of 1 to {} "
+                    "epochs, found {} rows",
+                    source, replicas, options_.epochs + 1, count));
   }
   const auto* in = history.data_ptr<double>();
   history_.clear();
-  for (std::int64_t i = 0; i < count; ++i, in += 6) {
-    history_.push_back({.epoch = static_cast<std::int64_t>(in[0]),
-                        .replica = static_cast<std::int64_t>(in[1]),
-                        .train_nll_nats = in[2],
-                        .valid_nll_nats = in[3],
-                        .learning_rate = in[4],
-                        .mean_parameter = in[5]});
+  for (std::int64_t i = 0; i < count; ++i, in += kHistoryColumns) {
+    history_.push_back({.epoch = i / replicas,
+                        .replica = i % replicas,
+                        .train_nll_nats = in[0],
+                        .valid_nll_nats = in[1],
+                        .learning_rate = in[2],
+                        .mean_parameter = in[3]});
   }
   epoch_ = history_.back().epoch;
 }

@@ -21,8 +21,13 @@ namespace kinflow {
 struct TrainingData {
   at::Tensor train;               ///< [n, p]
   at::Tensor train_context = {};  ///< [n, c] or undefined
-  at::Tensor valid;               ///< [m, p]; each row is scored by itself
+  at::Tensor valid;               ///< [m, p]
   at::Tensor valid_context = {};  ///< [m, c] or undefined
+  /// The law of validation rows that depend on each other: they are scored by their joint
+  /// density. Null: each row is scored by itself.
+  const Dependence* valid_law = nullptr;
+  /// Parameters of `valid_law` are those of the training rows [R, k] times this [k, k'].
+  at::Tensor valid_parameter_weights = {};
   /// log |det| of the standardisation of one row: NLLs are in the data's own units.
   double log_abs_det = 0;
 };
@@ -33,7 +38,7 @@ struct EpochRecord {
   std::int64_t replica = 0;
   double train_nll_nats =
       0;  ///< mini-batch estimate of -log p(X) / n, dependence included
-  double valid_nll_nats = 0;  ///< mean of single rows
+  double valid_nll_nats = 0;  ///< per row, of single rows or of all together
   double learning_rate = 0;
   double mean_parameter =
       0;  ///< of the dependence, natural scale; 0 without parameters
@@ -54,11 +59,11 @@ class Trainer {
   /// @param start  [R, k] float64, dependence parameters at the beginning
   Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
           const TrainOptions& options, const at::Tensor& start);
-  ~Trainer();
 
   /// True once all epochs are done or every replica ran out of patience.
   bool finished() const;
   std::int64_t epochs_done() const { return epoch_; }
+  std::int64_t replicas() const { return flow_.replicas(); }
   /// Trains one epoch and scores the validation rows.
   void run_epoch();
   /// One record per replica and epoch, oldest first; epoch 0 included.
@@ -99,9 +104,11 @@ class Trainer {
   void reset_memory();
   at::Tensor valid_nll() const;
   at::Tensor is_stopped() const;
-  void finish_epoch(const at::Tensor& train_nll);
+  void finish_epoch(const at::Tensor& train_nll, const at::Tensor& rate);
   void recover_diverged(const at::Tensor& nll);
-  void add_to_history(const at::Tensor& train_nll, const at::Tensor& valid_nll);
+  void add_to_history(const at::Tensor& train_nll, const at::Tensor& nll,
+                      const at::Tensor& rate);
+  at::Tensor all_train_latents() const;
   void visit_state(const std::function<void(const std::string&, at::Tensor&)>& visit);
 
   Flow& flow_;

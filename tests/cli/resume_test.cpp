@@ -159,7 +159,7 @@ TEST(Resume, ChangedDataOrABrokenCheckpointAreRefused) {
   folder.write("run/checkpoint.safetensors", bytes);
 
   folder.write("train.csv", content_of(folder.path("train.csv")) + "1,2,g1\n");
-  expect_refusal(folder, resume, {folder.path("train.csv"), "has changed"});
+  expect_refusal(folder, resume, {folder.path("train.csv"), "expected the file that the run began with"});
 }
 
 TEST(Repeat, TheSeedDecides) {

@@ -34,6 +34,7 @@ TableRows some_rows(std::vector<std::string> labels) {
   return {.data = at::randn({n, 2}, at::kDouble) * at::tensor({0.5, 3.0}, at::kDouble),
           .context = {},
           .labels = std::move(labels),
+          .times = {},
           .kept_rows = {},
           .table_rows = n};
 }

@@ -8,14 +8,14 @@ namespace {
 
 TEST(Spline, ZeroParametersAreTheIdentity) {
   const auto inputs = at::linspace(-6, 6, 101, at::kDouble);
-  const auto result = spline_forward(inputs, at::zeros({3 * 8 - 1}, at::kDouble), 4);
+  const auto result = spline_forward(inputs, at::zeros({1, 3 * 8 - 1}, at::kDouble), 4);
   EXPECT_LT((result.values - inputs).abs().max().item<double>(), 1e-12);
   EXPECT_LT(result.log_slopes.abs().max().item<double>(), 1e-12);
 }
 
 TEST(Spline, TailsAreTheIdentityAndMeetTheSplineSmoothly) {
   at::manual_seed(1);
-  const auto parameters = at::randn({3 * 8 - 1}, at::kDouble) * 2;
+  const auto parameters = at::randn({1, 3 * 8 - 1}, at::kDouble) * 2;
   const double bound = 3;
   const auto inputs = at::tensor({-100.0, -3.0, -3 + 1e-12, 3 - 1e-12, 3.0, 100.0});
   const auto result = spline_forward(inputs, parameters, bound);
@@ -25,7 +25,7 @@ TEST(Spline, TailsAreTheIdentityAndMeetTheSplineSmoothly) {
 
 TEST(Spline, IsIncreasingAndItsSlopeIsTheDerivative) {
   at::manual_seed(2);
-  const auto parameters = at::randn({3 * 16 - 1}, at::kDouble) * 3;
+  const auto parameters = at::randn({1, 3 * 16 - 1}, at::kDouble) * 3;
   const auto inputs = at::linspace(-5, 5, 20001, at::kDouble);
   const auto result = spline_forward(inputs, parameters, 4);
   const auto rise = result.values.diff();

@@ -77,8 +77,8 @@ TEST_F(ModelFile, LoadsBitForBit) {
 TEST_F(ModelFile, TypicalCorrelationWeighsBlocksByTheirRepeats) {
   const auto model = some_model(at::kFloat);
   EXPECT_NEAR(model.dependence.typical_parameter(), (0.25 * 1 + 0.75 * 2) / 3, 1e-12);
-  EXPECT_EQ(model.dependence.correlations_of({"a", "unknown"}).front(), 0.25);
-  EXPECT_NEAR(model.dependence.correlations_of({"a", "unknown"}).back(), 1.75 / 3,
+  EXPECT_EQ(model.dependence.correlations_of({"a", "unknown"}, {}).front(), 0.25);
+  EXPECT_NEAR(model.dependence.correlations_of({"a", "unknown"}, {}).back(), 1.75 / 3,
               1e-12);
 }
 

@@ -229,11 +229,65 @@ TEST(Trainer, StopsWhenPatienceRunsOutAndKeepsTheBestWeights) {
                   at::empty({1, 0}, at::kDouble));
   while (!trainer.finished()) trainer.run_epoch();
   EXPECT_LT(trainer.epochs_done(), 400);
-  EXPECT_EQ(trainer.epochs_done(), trainer.best_epoch(0) + 6);
+  EXPECT_EQ(trainer.epochs_done(), trainer.best_epoch(0) + 5);
   double best = INFINITY;
   for (const auto& record : trainer.history())
     best = std::min(best, record.valid_nll_nats);
   EXPECT_EQ(trainer.best_valid_nll(0), best);
+}
+
+TEST(Trainer, LearningRateFallsByATenthAtThirtyTwoEqualParts) {
+  const auto data = normal({40, 2}, 7);
+  const Independent law(40);
+  Flow flow(kSmallFlow, {1}, at::kDouble);
+  const TrainOptions options{.schedule = Schedule::baseline,
+                             .epochs = 64,
+                             .batch_size = 20,
+                             .learning_rate = 0.01,
+                             .patience = 1000};
+  Trainer trainer(flow, law, {.train = data, .valid = data}, options,
+                  at::empty({1, 0}, at::kDouble));
+  while (!trainer.finished()) trainer.run_epoch();
+  for (const auto& record : trainer.history()) {
+    // Epochs are counted from 1; two of them make one part.
+    const std::int64_t parts = std::max<std::int64_t>(0, record.epoch - 1) / 2;
+    EXPECT_NEAR(record.learning_rate, 0.01 * std::pow(0.9, parts), 1e-12);
+  }
+}
+
+TEST(Trainer, ALastBatchOfOneRowJoinsTheOneBefore) {
+  // Pairs of a batch of one row would count nothing of the dependence.
+  const auto data = normal({21, 2}, 7);
+  const Blocks law(some_blocks(21));
+  Flow flow(kSmallFlow, {1}, at::kDouble);
+  const TrainOptions options{
+      .estimator = Estimator::pairs, .epochs = 1, .batch_size = 10};
+  Trainer trainer(flow, law, {.train = data, .valid = data}, options,
+                  at::full({1, law.parameter_count()}, 0.3, at::kDouble));
+  trainer.run_epoch();
+  EXPECT_EQ(trainer.state().at("flow.steps").item<std::int64_t>(), 2);
+}
+
+TEST(Trainer, OneDivergedReplicaDoesNotDisturbTheOthers) {
+  const auto data = normal({60, 2}, 9);
+  const Independent law(60);
+  const TrainOptions options{
+      .schedule = Schedule::baseline, .epochs = 3, .batch_size = 20};
+  const auto none = at::empty({2, 0}, at::kDouble);
+  Flow sound(kSmallFlow, {1, 2}, at::kDouble), broken(kSmallFlow, {1, 2}, at::kDouble);
+  Trainer sound_trainer(sound, law, {.train = data, .valid = data}, options, none);
+  Trainer trainer(broken, law, {.train = data, .valid = data}, options, none);
+  {
+    const c10::NoGradGuard no_grad;
+    broken.values()[1].fill_(std::nan(""));
+  }
+  while (!trainer.finished()) trainer.run_epoch();
+  while (!sound_trainer.finished()) sound_trainer.run_epoch();
+  EXPECT_TRUE(at::equal(broken.values()[0], sound.values()[0]));
+  EXPECT_GT(trainer.skipped_steps(), 0);
+  EXPECT_EQ(trainer.take_warnings().size(), 1);
+  EXPECT_TRUE(at::isfinite(broken.values()).all().item<bool>());
+  EXPECT_TRUE(std::isfinite(trainer.best_valid_nll(1)));
 }
 
 TEST(Trainer, AHugeLearningRateRecoversOrSaysSo) {
@@ -307,7 +361,7 @@ TEST(Adamax, MatchesTheFormulasOfThePaperWithCoupledDecay) {
   const auto decay = at::tensor({0.0, 0.5}, at::kDouble).unsqueeze(1);
   for (int step = 1; step <= 5; ++step) {
     const auto gradient = normal({2, 3}, 30 + static_cast<std::uint64_t>(step));
-    optimizer.step(parameters, gradient, rate, decay);
+    optimizer.step(parameters, gradient, rate, decay, at::ones({2, 1}, at::kBool));
     const auto decayed = gradient + decay * expected;
     moment = 0.9 * moment + 0.1 * decayed;
     norm = at::maximum(0.999 * norm, decayed.abs() + 1e-8);
