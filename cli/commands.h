@@ -2,10 +2,15 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <atomic>
 
 #include "console.h"
 
 namespace kinflow::cli {
+
+/// True once the user pressed Ctrl-C or the system asked the program to end. The second
+/// time the signal ends it at once.
+const std::atomic<bool>& stop_requested();
 
 void add_simulate(CLI::App& app, Console& console);
 void add_fit(CLI::App& app, Console& console);

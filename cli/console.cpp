@@ -2,6 +2,7 @@
 #include "console.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -20,6 +21,13 @@ std::string text_of(const Progress& progress) {
     text += "  " + format_duration(progress.seconds_left) + " left";
   }
   return text;
+}
+
+// A line that wraps cannot be drawn over.
+std::size_t terminal_width() {
+  winsize size{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return known ? size.ws_col : 80;
 }
 
 }  // namespace
@@ -53,12 +61,20 @@ void Console::progress(const Progress& progress) {
   }
   if (now - last_line_ < kBarInterval) return;
   last_line_ = now;
+  const auto text = progress.job + " " + text_of(progress);
+  const std::size_t width = terminal_width();
+  if (width < text.size() + kBarWidth + 4) {
+    draw(text.substr(0, width - 1));
+    return;
+  }
   const auto filled = static_cast<std::size_t>(
       kBarWidth * progress.done / (progress.total > 0 ? progress.total : 1));
   const auto bar = std::string(filled, '#') + std::string(kBarWidth - filled, '.');
-  std::fputs(
-      fmt::format("\r\033[K{} [{}] {}", progress.job, bar, text_of(progress)).c_str(),
-      stderr);
+  draw(fmt::format("{} [{}] {}", progress.job, bar, text_of(progress)));
+}
+
+void Console::draw(const std::string& line) {
+  std::fputs(("\r\033[K" + line).c_str(), stderr);
   std::fflush(stderr);
   bar_is_shown_ = true;
 }

@@ -18,6 +18,7 @@ class Console final : public Logger {
 
  private:
   void clear_bar();
+  void draw(const std::string& line);
   bool is_terminal_;
   bool bar_is_shown_ = false;
   std::chrono::steady_clock::time_point last_line_{};

@@ -26,9 +26,9 @@ void print_text(const Likelihood& likelihood) {
       {"bits_per_dimension", fmt::format("{:.6f}", likelihood.bits_per_dimension)});
   if (likelihood.joint_log_density_nats) {
     const double joint = *likelihood.joint_log_density_nats;
-    table.add_row({"joint_log_density", fmt::format("{:.4f}", joint)});
+    table.add_row({"joint_log_density_nats", fmt::format("{:.4f}", joint)});
     table.add_row(
-        {"joint_nll_per_row",
+        {"joint_nll_nats_per_row",
          fmt::format("{:.6f}", -joint / static_cast<double>(likelihood.rows))});
   }
   fmt::print("{}", table.plain());
@@ -53,6 +53,8 @@ void add_evaluate(CLI::App& app, Console& /*console*/) {
   struct Given {
     std::string run, table, group, relationship, device = "cpu";
     std::optional<double> parameter;
+    std::string out;
+    std::vector<std::string> keep;
     bool json = false, drop_missing = false;
     std::int64_t threads = 1;
   };
@@ -68,6 +70,11 @@ void add_evaluate(CLI::App& app, Console& /*console*/) {
   verb->add_option("--parameter", given->parameter,
                    "rho or lambda instead of the learned one")
       ->check(number_in(0, 1));
+  auto* out = verb->add_option("--out", given->out,
+                               "Table to write with the log-density of every row");
+  add_list(*verb, "--keep", given->keep,
+           "Columns to copy to the --out table, comma-separated")
+      ->needs(out);
   verb->add_flag("--json", given->json, "Print JSON");
   verb->add_flag("--drop-missing", given->drop_missing,
                  "Leave out rows with missing values");
@@ -79,13 +86,18 @@ void add_evaluate(CLI::App& app, Console& /*console*/) {
       throw InputError(
           "--parameter: expected --group or --relationship, found neither");
     }
+    if (!given->out.empty()) {
+      table_format(given->out);
+      check_not_an_input(given->out, {given->table});
+    }
     set_threads(given->threads);
     const auto model =
         load_model(model_path_of(given->run), find_device(given->device), at::kDouble);
-    const auto rows = read_rows(given->table, {.columns = model.columns,
-                                               .context = model.context_columns,
-                                               .group = given->group,
-                                               .drop_missing = given->drop_missing});
+    const auto table = read_table(given->table);
+    const auto rows = read_rows(table, {.columns = model.columns,
+                                        .context = model.context_columns,
+                                        .group = given->group,
+                                        .drop_missing = given->drop_missing});
     EvaluatedDependence dependence{.by_group = !given->group.empty(),
                                    .relationship = {},
                                    .parameter = given->parameter};
@@ -93,6 +105,13 @@ void add_evaluate(CLI::App& app, Console& /*console*/) {
       dependence.relationship = read_relationship(given->relationship, rows);
     }
     const auto likelihood = evaluate_likelihood(model, rows, dependence);
+    if (!given->out.empty()) {
+      const auto& scores = likelihood.row_log_density_nats;
+      const std::vector<std::string> names = {"log_density_nats"};
+      write_table(given->out, names,
+                  {scores.data_ptr<double>(), static_cast<std::size_t>(scores.numel())},
+                  kept_columns(table, given->keep, rows.kept_rows, names));
+    }
     given->json ? print_json(likelihood) : print_text(likelihood);
   });
 }

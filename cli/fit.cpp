@@ -179,7 +179,7 @@ std::string describe(const LearnedDependence& dependence) {
   if (dependence.kind == "relationship") {
     return fmt::format("lambda {:.4f}", dependence.parameters.front());
   }
-  return fmt::format("mean rho {:.4f} over {} blocks with repeats",
+  return fmt::format("typical rho {:.4f} over {} blocks with repeats",
                      dependence.typical_parameter(), dependence.labels.size());
 }
 
@@ -214,7 +214,8 @@ void add_fit(CLI::App& app, Console& console) {
     const auto request = resume ? read_run_request(given->resume) : resolve(*given);
     const FitPlace place{.directory = resume ? given->resume : given->out,
                          .resume = resume,
-                         .checkpoint_seconds = given->checkpoint_seconds};
+                         .checkpoint_seconds = given->checkpoint_seconds,
+                         .stop = &stop_requested()};
     const auto result = fit(request, place, console);
     fmt::print("{}: valid NLL {:.4f} nats at epoch {} of {}, {}, {} s\n",
                place.directory, result.valid_nll_nats, result.best_epoch, result.epochs,

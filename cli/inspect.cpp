@@ -46,14 +46,14 @@ nlohmann::json history_json(const std::string& run) {
   const auto table = read_table(RunFolder::open(run).metrics_path());
   auto history = nlohmann::json::array();
   const auto numbers =
-      numeric_matrix(table, {"epoch", "replica", "valid_nll_nats", "mean_parameter"},
+      numeric_matrix(table, {"epoch", "replica", "valid_nll_nats", "typical_parameter"},
                      {.missing = MissingPolicy::drop});
   for (std::int64_t i = 0; i < numbers.rows; ++i) {
     const auto* row = &numbers.values[static_cast<std::size_t>(4 * i)];
     history.push_back({{"epoch", static_cast<std::int64_t>(row[0])},
                        {"replica", static_cast<std::int64_t>(row[1])},
                        {"valid_nll_nats", row[2]},
-                       {"mean_parameter", row[3]}});
+                       {"typical_parameter", row[3]}});
   }
   return history;
 }
@@ -120,7 +120,7 @@ void print_text(const Model& model, const std::string& run) {
     add("dependence",
         fmt::format("relationship, lambda {:.4f}", dependence.parameters.at(0)));
   } else if (dependence.kind == "blocks") {
-    add("dependence", fmt::format("blocks of '{}', {} with repeats, mean rho {:.4f}",
+    add("dependence", fmt::format("blocks of '{}', {} with repeats, typical rho {:.4f}",
                                   dependence.column, dependence.labels.size(),
                                   dependence.typical_parameter()));
   } else {
@@ -144,13 +144,13 @@ void print_text(const Model& model, const std::string& run) {
   if (dependence.kind == "blocks") print_blocks(dependence);
   const auto history = history_json(run);
   if (history.empty()) return;
-  TextTable epochs({{"epoch"}, {"replica"}, {"valid NLL"}, {"mean parameter"}});
+  TextTable epochs({{"epoch"}, {"replica"}, {"valid NLL"}, {"typical parameter"}});
   const std::size_t stride = std::max<std::size_t>(1, history.size() / 10);
   for (std::size_t i = 0; i < history.size(); i += stride) {
     const auto& row = history[i];
     epochs.add_row({row["epoch"].dump(), row["replica"].dump(),
                     fmt::format("{:.4f}", row["valid_nll_nats"].get<double>()),
-                    fmt::format("{:.4f}", row["mean_parameter"].get<double>())});
+                    fmt::format("{:.4f}", row["typical_parameter"].get<double>())});
   }
   fmt::print("\n{}", epochs.plain());
 }

@@ -1,5 +1,7 @@
 // Entry point: parses the verbs and turns failures into exit codes.
 #include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <new>
 #include <system_error>
@@ -12,6 +14,14 @@ namespace {
 
 constexpr int kNumericalFailure = 1;
 constexpr int kBadInput = 2;
+constexpr int kInterrupted = 130;
+
+std::atomic<bool> stop{false};
+
+extern "C" void request_stop(int signal) {
+  stop = true;
+  std::signal(signal, SIG_DFL);
+}
 constexpr const char* kOutOfMemory = "out of memory: expected a smaller model or table";
 
 // LibTorch has no type of its own for this.
@@ -27,7 +37,23 @@ int fail(const std::string& message, int code) {
   return code;
 }
 
+// InputError that lists the verbs where the first word is none of them.
+void check_verb(const CLI::App& app, const std::string& word) {
+  std::string names;
+  for (const auto* verb : app.get_subcommands({})) {
+    if (verb->get_name() == word) return;
+    names += (names.empty() ? "" : ", ") + verb->get_name();
+  }
+  throw kinflow::InputError("expected a verb (" + names + "), found '" + word + "'");
+}
+
 }  // namespace
+
+const std::atomic<bool>& kinflow::cli::stop_requested() {
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  return stop;
+}
 
 int main(int argc, char** argv) {
   using namespace kinflow;
@@ -45,6 +71,8 @@ int main(int argc, char** argv) {
   cli::add_inspect(app, console);
   cli::add_demo(app, console);
   try {
+    if (argc == 1) throw CLI::CallForHelp();
+    if (argv[1][0] != '-') check_verb(app, argv[1]);
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0) throw InputError(system_message("stdout", "write"));
   } catch (const CLI::ParseError& error) {
@@ -52,6 +80,9 @@ int main(int argc, char** argv) {
     return fail(std::string(error.what()) + " (see --help)", kBadInput);
   } catch (const InputError& error) {
     return fail(error.what(), kBadInput);
+  } catch (const Interrupted& error) {
+    console.info(error.what());
+    return kInterrupted;
   } catch (const NumericalError& error) {
     return fail(error.what(), kNumericalFailure);
   } catch (const std::bad_alloc&) {

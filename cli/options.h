@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/data/table.h"
+#include "kinflow/data/write_table.h"
 #include "kinflow/train/names.h"
 
 namespace kinflow::cli {
@@ -38,6 +40,16 @@ CLI::Option* add_list(CLI::App& verb, const std::string& name,
                       std::vector<Value>& values, const std::string& help) {
   return verb.add_option(name, values, help)->delimiter(',')->allow_extra_args(false);
 }
+
+/// InputError where an output would overwrite one of the files that are read.
+void check_not_an_input(const std::string& out, const std::vector<std::string>& inputs);
+
+/// Columns of a table to copy to an output beside `output_names`; InputError for a name
+/// that is there already.
+std::vector<TextColumn> kept_columns(const Table& table,
+                                     const std::vector<std::string>& names,
+                                     const std::vector<std::int64_t>& rows,
+                                     const std::vector<std::string>& output_names);
 
 /// --seed, an integer of 64 bits without a sign.
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& help);

@@ -157,6 +157,7 @@ void add_sample(CLI::App& app, Console& /*console*/) {
   verb->callback([given] {
     set_threads(given->threads);
     table_format(given->out);
+    check_not_an_input(given->out, {given->given, given->context});
     const auto model = load_model(model_path_of(given->run), at::kCPU, at::kDouble);
     const auto sample = draw(*given, model);
     const auto data = sample.data.contiguous();

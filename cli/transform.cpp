@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <set>
 
 #include "commands.h"
 #include "kinflow/core/device.h"
@@ -63,6 +62,7 @@ void add_transform(CLI::App& app, Console& console) {
   verb->callback([given, &console] {
     set_threads(given->threads);
     table_format(given->out);
+    check_not_an_input(given->out, {given->table});
     const auto model =
         load_model(model_path_of(given->run), find_device(given->device), at::kDouble);
     const auto latent_names = numbered_names("u", model.columns.size());
@@ -88,17 +88,9 @@ void add_transform(CLI::App& app, Console& console) {
     // The way back needs the context.
     auto kept = model.context_columns;
     kept.insert(kept.end(), given->keep.begin(), given->keep.end());
-    std::vector<TextColumn> columns;
-    std::set<std::string> names(output_names.begin(), output_names.end());
-    for (const auto& name : kept) {
-      if (!names.insert(name).second) {
-        throw InputError("--keep: the output already has a column " + in_quotes(name));
-      }
-      columns.push_back({name, labels(table, name, rows.kept_rows)});
-    }
     write_table(given->out, output_names,
                 {result.data_ptr<double>(), static_cast<std::size_t>(result.numel())},
-                columns);
+                kept_columns(table, kept, rows.kept_rows, output_names));
   });
 }
 

@@ -20,6 +20,13 @@ class NumericalError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The user asked to stop, and what was done so far is safe. The command line exits
+/// with 130.
+class Interrupted : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// The message of a failed system call: "PATH: cannot WHAT (reason from errno)".
 std::string system_message(const std::string& path, const std::string& what);
 

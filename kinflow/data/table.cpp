@@ -141,6 +141,11 @@ class TableParser {
     if (all_numbers && some_fraction) {
       fail(start, "expected the names of the columns, found numbers");
     }
+    if (table_.names_.size() == 1 && table_.delimiter_ == ',' &&
+        table_.names_[0].find(';') != std::string::npos) {
+      fail(start, "expected columns separated by commas, found semicolons: " +
+                      in_quotes(table_.names_[0]));
+    }
     if (reader.position() >= table_.bytes_.size()) {
       fail(start, "expected rows after the header, found none");
     }

@@ -130,7 +130,8 @@ NumericMatrix numeric_matrix(const Table& table,
     if (missing >= 0 && options.missing == MissingPolicy::refuse) {
       const auto slot = static_cast<std::size_t>(missing);
       fail_at(table, row, wanted[slot],
-              fmt::format("expected a {}, found a missing value",
+              fmt::format("expected a {}, found a missing value (--drop-missing leaves "
+                          "such rows out)",
                           slot < width ? "number" : "label"));
     }
     if (missing >= 0) {

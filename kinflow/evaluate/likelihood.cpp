@@ -43,6 +43,7 @@ Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
   const auto count = rows.data.size(0);
   Likelihood result{.rows = count,
                     .mean_nll_nats = -density.mean().item<double>(),
+                    .row_log_density_nats = density,
                     .joint_log_density_nats = {}};
   if (count > 1) {
     result.standard_error_nats =

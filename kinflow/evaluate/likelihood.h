@@ -15,6 +15,7 @@ struct Likelihood {
   double mean_nll_nats = 0;        ///< of single rows
   double standard_error_nats = 0;  ///< of that mean, as if rows were independent
   double bits_per_dimension = 0;
+  at::Tensor row_log_density_nats;  ///< [rows] float64, of single rows
   /// log p of all rows together under the learned dependence, where one was given.
   std::optional<double> joint_log_density_nats;
 };

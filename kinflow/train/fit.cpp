@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -25,6 +26,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// A value this far out is worth a warning.
+constexpr double kFarDeviations = 30;
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -32,11 +36,11 @@ double seconds_since(Clock::time_point start) {
 // The dependence of the training rows, and what the model will remember of it.
 struct FittedDependence {
   std::unique_ptr<Dependence> law;
-  LearnedDependence learned;  // without parameters
-  // Of held-out rows, as in TrainingData; none where a validation table was given, whose
-  // rows are taken as independent.
+  LearnedDependence learned;   // without parameters
+  at::Tensor typical_weights;  // as in TrainingData
+  // Of held-out rows; none where a validation table was given, whose rows are taken as
+  // independent.
   std::unique_ptr<Dependence> valid_law;
-  at::Tensor valid_parameter_weights;
 };
 
 std::unique_ptr<Relationship> make_relationship(const at::Tensor& matrix,
@@ -74,22 +78,21 @@ FittedDependence make_dependence(const FitRequest& request, const FitRows& rows,
     result.learned.sizes = std::move(labelled.sizes);
     result.law = std::move(labelled.blocks);
     const auto count = result.law->parameter_count();
+    if (count > 0) {
+      result.typical_weights = typical_weights(result.learned.sizes, count).to(device);
+    }
     if (!rows.valid.labels.empty() && count > 0) {
       auto held_out =
           make_blocks(rows.valid.labels, BlockCorrelation::shared, device).blocks;
       // Where no held-out block has repeats, its rows are independent.
-      if (held_out->parameter_count() == 1) {
-        result.valid_law = std::move(held_out);
-        result.valid_parameter_weights =
-            typical_weights(result.learned.sizes, count).to(device);
-      }
+      if (held_out->parameter_count() == 1) result.valid_law = std::move(held_out);
     }
   } else {
     result.law = make_relationship(rows.relationship, device);
     if (rows.valid_relationship.defined()) {
       result.valid_law = make_relationship(rows.valid_relationship, device);
-      result.valid_parameter_weights = at::ones({1, 1}, at::kDouble).to(device);
     }
+    result.typical_weights = at::ones({1, 1}, at::kDouble).to(device);
   }
   return result;
 }
@@ -136,8 +139,8 @@ std::string status_line(const Trainer& trainer, const Dependence& law) {
                   format_nats(trainer.best_valid_nll(best)), trainer.best_epoch(best));
   if (law.parameter_count() > 0) {
     line +=
-        fmt::format(", mean {} {:.3f}", law.kind() == "relationship" ? "lambda" : "rho",
-                    last.mean_parameter);
+        fmt::format(", typical {} {:.3f}", law.kind() == "relationship" ? "lambda" : "rho",
+                    last.typical_parameter);
   }
   return line;
 }
@@ -152,9 +155,15 @@ void train(Trainer& trainer, const RunFolder& folder, const FitPlace& place,
     trainer.run_epoch();
     folder.append_metrics(trainer.history(), known);
     for (const auto& warning : trainer.take_warnings()) logger.warning(warning);
-    if (seconds_since(last_checkpoint) >= place.checkpoint_seconds) {
+    const bool stop = place.stop != nullptr && *place.stop;
+    if (stop || seconds_since(last_checkpoint) >= place.checkpoint_seconds) {
       folder.write_checkpoint(trainer.state());
       last_checkpoint = Clock::now();
+    }
+    if (stop) {
+      throw Interrupted(
+          fmt::format("interrupted after epoch {}; go on with: kinflow fit --resume {}",
+                      trainer.epochs_done(), place.directory));
     }
     const auto done = trainer.epochs_done();
     const double per_epoch =
@@ -280,7 +289,7 @@ Preparation prepare(const FitRequest& request) {
                    .valid = ready(valid.data, made.standardization),
                    .valid_context = ready(valid.context, made.context_standardization),
                    .valid_law = made.dependence.valid_law.get(),
-                   .valid_parameter_weights = made.dependence.valid_parameter_weights,
+                   .typical_weights = made.dependence.typical_weights,
                    .log_abs_det = made.standardization.log_abs_det()},
       request.train, start);
   return made;
@@ -291,6 +300,7 @@ RunFolder open_folder(const FitRequest& request, const FitPlace& place,
                       const nlohmann::json& record, Trainer& trainer, Logger& logger) {
   if (!place.resume) return RunFolder::create(place.directory, record);
   auto folder = RunFolder::open(place.directory);
+  folder.lock();
   check_same_data(folder.read_record(), record, request);
   folder.remove_unfinished_files();
   const auto checkpoint = folder.read_checkpoint();
@@ -300,13 +310,28 @@ RunFolder open_folder(const FitRequest& request, const FitPlace& place,
   return folder;
 }
 
-std::string describe(const Preparation& made) {
-  const auto columns = made.rows.train.data.size(1);
+// What the fit is about to do, so that a wrong column or a lost row is seen at once.
+void describe(const Preparation& made, const FitRequest& request, Logger& logger) {
+  const auto& rows = made.rows;
   const auto parameters = made.dependence.law->parameter_count();
-  return fmt::format(
-      "{} training rows, {} validation rows, {} column{}; {} dependence parameter{}",
-      made.rows.train.data.size(0), made.rows.valid.data.size(0), columns,
-      columns == 1 ? "" : "s", parameters, parameters == 1 ? "" : "s");
+  logger.info(fmt::format("columns: {}", fmt::join(rows.columns, ", ")));
+  logger.info(
+      fmt::format("{} training rows, {} validation rows{}, {} dependence parameter{}",
+                  rows.train.data.size(0), rows.valid.data.size(0),
+                  made.dependence.valid_law ? " (scored together)" : "", parameters,
+                  parameters == 1 ? "" : "s"));
+  if (rows.dropped_rows > 0) {
+    logger.info(fmt::format("{} rows with missing values left out", rows.dropped_rows));
+  }
+  const auto far = made.standardization.apply(rows.train.data).abs().amax(0);
+  for (std::size_t i = 0; i < rows.columns.size(); ++i) {
+    const double deviations = far[static_cast<std::int64_t>(i)].item<double>();
+    if (deviations < kFarDeviations) continue;
+    logger.warning(fmt::format(
+        "{}: column '{}' has a value {:.0f} standard deviations from the mean; is it a "
+        "mistake?",
+        request.data.table, rows.columns[i], deviations));
+  }
 }
 
 // The best replica as a model.
@@ -332,6 +357,8 @@ FitResult make_result(const Preparation& made, const FitRequest& request,
                          {"data_hash", record["data_hash"]},
                          {"train_rows", made.rows.train.data.size(0)},
                          {"valid_rows", made.rows.valid.data.size(0)},
+                         {"dropped_rows", made.rows.dropped_rows},
+                         {"valid_score", made.dependence.valid_law ? "joint" : "rows"},
                          {"epochs", result.epochs},
                          {"best_epoch", result.best_epoch},
                          {"best_replica", best},
@@ -348,9 +375,9 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   if (!place.resume) RunFolder::check_free(place.directory);
   const auto made = prepare(request);
   auto record = new_record(request);
-  const auto folder = open_folder(request, place, record, *made.trainer, logger);
+  auto folder = open_folder(request, place, record, *made.trainer, logger);
   folder.write_metrics(made.trainer->history());
-  logger.info(describe(made));
+  describe(made, request, logger);
   try {
     train(*made.trainer, folder, place, request, *made.dependence.law, logger);
   } catch (const NumericalError& error) {
@@ -372,7 +399,7 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   record["result"].erase("request");
   record["seconds"] = result.seconds;
   folder.write_record(record);
-  folder.remove_checkpoint();
+  folder.close();
   return result;
 }
 

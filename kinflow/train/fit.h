@@ -1,6 +1,7 @@
 // A whole fit: data, training with checkpoints, and the finished run folder.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -52,6 +53,9 @@ struct FitPlace {
   std::string directory;  ///< run folder; made here, must not hold a run unless resumed
   bool resume = false;    ///< go on from the checkpoint of the folder
   double checkpoint_seconds = 5;  ///< time between checkpoints
+  /// Becomes true when the user wants to stop: a checkpoint is written after the epoch,
+  /// and Interrupted is thrown.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 /// Fits a model and leaves run.json, metrics.csv and model.safetensors in the run

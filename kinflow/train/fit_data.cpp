@@ -171,6 +171,7 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
                             .time = request.time,
                             .drop_missing = request.drop_missing};
   rows.train = read_rows(table, choice);
+  rows.dropped_rows = table.rows() - rows.train.data.size(0);
   if (rows.train.data.size(0) < 2) {
     throw InputError(fmt::format("{}: expected at least 2 rows, found {}",
                                  request.table, rows.train.data.size(0)));

@@ -77,6 +77,7 @@ at::Tensor read_relationship(const std::string& path, std::int64_t rows);
 /// Training and validation rows.
 struct FitRows {
   std::vector<std::string> columns;
+  std::int64_t dropped_rows = 0;  ///< of the training table, for missing values
   TableRows train;
   TableRows valid;
   at::Tensor relationship;        ///< [n, n] of the training rows, or undefined

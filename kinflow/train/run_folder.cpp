@@ -1,7 +1,10 @@
 // Reading and writing the files of a run.
 #include "kinflow/train/run_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -28,7 +31,7 @@ std::string number(double value) {
 std::string line_of(const EpochRecord& record) {
   return fmt::format("{},{},{},{},{},{}\n", record.epoch, record.replica,
                      number(record.train_nll_nats), number(record.valid_nll_nats),
-                     number(record.learning_rate), number(record.mean_parameter));
+                     number(record.learning_rate), number(record.typical_parameter));
 }
 
 }  // namespace
@@ -59,12 +62,32 @@ RunFolder RunFolder::create(const std::string& directory,
   }
   RunFolder folder(directory);
   try {
+    folder.lock();
+    check_free(directory);
     folder.write_record(record);
   } catch (const InputError&) {
-    if (is_new) std::filesystem::remove(directory, error);
+    if (is_new) {
+      std::filesystem::remove(folder.lock_path(), error);
+      std::filesystem::remove(directory, error);
+    }
     throw;
   }
   return folder;
+}
+
+void RunFolder::lock() {
+  const int descriptor =
+      ::open(lock_path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) throw InputError(system_message(lock_path(), "write"));
+  lock_ = std::shared_ptr<int>(new int(descriptor), [](const int* held) {
+    ::close(*held);
+    delete held;
+  });
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    throw InputError(directory_ +
+                     ": expected a folder for this fit alone, found another process "
+                     "that is fitting into it");
+  }
 }
 
 nlohmann::json RunFolder::read_record() const {
@@ -77,7 +100,7 @@ void RunFolder::write_record(const nlohmann::json& record) const {
 
 void RunFolder::write_metrics(const std::vector<EpochRecord>& history) const {
   std::string text =
-      "epoch,replica,train_nll_nats,valid_nll_nats,learning_rate,mean_parameter\n";
+      "epoch,replica,train_nll_nats,valid_nll_nats,learning_rate,typical_parameter\n";
   for (const auto& record : history) text += line_of(record);
   write_file_atomically(metrics_path(), text);
 }
@@ -103,9 +126,11 @@ void RunFolder::write_checkpoint(const NamedTensors& state) const {
   save_tensors(checkpoint_path(), {}, state);
 }
 
-void RunFolder::remove_checkpoint() const {
+void RunFolder::close() {
   std::error_code ignored;
   std::filesystem::remove(checkpoint_path(), ignored);
+  std::filesystem::remove(lock_path(), ignored);
+  lock_.reset();
 }
 
 void RunFolder::remove_unfinished_files() const {

@@ -1,6 +1,7 @@
 // The files of one run: run.json, metrics.csv, the checkpoint and the model.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -16,13 +17,14 @@ class RunFolder {
   static RunFolder open(const std::string& directory);
   /// InputError where the folder already holds a run.
   static void check_free(const std::string& directory);
-  /// Makes the folder, also its parents, with a first record. InputError where it is
-  /// not free or cannot be written; then no new folder remains.
+  /// Makes the folder, also its parents, with a first record, and locks it. InputError
+  /// where it is not free or cannot be written; then no new folder remains.
   static RunFolder create(const std::string& directory, const nlohmann::json& record);
 
   std::string model_path() const { return directory_ + "/model.safetensors"; }
   std::string checkpoint_path() const { return directory_ + "/checkpoint.safetensors"; }
   std::string metrics_path() const { return directory_ + "/metrics.csv"; }
+  std::string lock_path() const { return directory_ + "/.lock"; }
   std::string record_path() const { return directory_ + "/run.json"; }
 
   nlohmann::json read_record() const;
@@ -36,13 +38,19 @@ class RunFolder {
   /// The checkpoint's tensors; empty where there is none.
   NamedTensors read_checkpoint() const;
   void write_checkpoint(const NamedTensors& state) const;
-  void remove_checkpoint() const;
+  /// Removes the checkpoint and the lock: the run is finished.
+  void close();
   /// Removes files that a killed process had not finished.
   void remove_unfinished_files() const;
+
+  /// Keeps other processes from fitting into the folder as long as this object and its
+  /// copies live; InputError where another one does.
+  void lock();
 
  private:
   explicit RunFolder(std::string directory) : directory_(std::move(directory)) {}
   std::string directory_;
+  std::shared_ptr<int> lock_;  // a descriptor whose closing frees the lock
 };
 
 /// The model of a run folder, or of a model file.

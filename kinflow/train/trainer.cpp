@@ -230,11 +230,10 @@ at::Tensor Trainer::valid_nll() const {
     const auto density = row_log_density(flow_, data_.valid, data_.valid_context);
     return density.to(at::kDouble).mean(1, true).neg().sub(data_.log_abs_det);
   }
-  const auto parameters = dependence_.from_unconstrained(unconstrained_)
-                              .matmul(data_.valid_parameter_weights);
   const auto result = all_latents(flow_, data_.valid, data_.valid_context);
-  const auto density = data_.valid_law->log_density(parameters, result.latents) +
-                       result.log_abs_det.to(at::kDouble).sum(1);
+  const auto density =
+      data_.valid_law->log_density(typical_parameters(), result.latents) +
+      result.log_abs_det.to(at::kDouble).sum(1);
   return density.unsqueeze(1)
       .div(static_cast<double>(data_.valid.size(0)))
       .neg()
@@ -287,13 +286,19 @@ void Trainer::recover_diverged(const at::Tensor& nll) {
   }
 }
 
+at::Tensor Trainer::typical_parameters() const {
+  const auto parameters = dependence_.from_unconstrained(unconstrained_);
+  if (parameters.size(1) == 0) return at::zeros_like(initial_nll_);
+  return data_.typical_weights.defined() ? parameters.matmul(data_.typical_weights)
+                                         : parameters.mean(1, true);
+}
+
 void Trainer::add_to_history(const at::Tensor& train_nll, const at::Tensor& nll,
                              const at::Tensor& rate) {
-  const auto parameters = dependence_.from_unconstrained(unconstrained_);
-  const auto mean =
-      parameters.size(1) > 0 ? parameters.mean(1, true) : at::zeros_like(nll);
   const auto rows =
-      at::cat({train_nll, nll, rate.to(at::kDouble), mean}, 1).cpu().contiguous();
+      at::cat({train_nll, nll, rate.to(at::kDouble), typical_parameters()}, 1)
+          .cpu()
+          .contiguous();
   const auto* row = rows.data_ptr<double>();
   for (std::int64_t replica = 0; replica < flow_.replicas();
        ++replica, row += kHistoryColumns) {
@@ -302,7 +307,7 @@ void Trainer::add_to_history(const at::Tensor& train_nll, const at::Tensor& nll,
                         .train_nll_nats = row[0],
                         .valid_nll_nats = row[1],
                         .learning_rate = row[2],
-                        .mean_parameter = row[3]});
+                        .typical_parameter = row[3]});
   }
 }
 
@@ -366,7 +371,7 @@ NamedTensors Trainer::state() {
   auto* out = history.data_ptr<double>();
   for (const auto& record : history_) {
     for (const double value : {record.train_nll_nats, record.valid_nll_nats,
-                               record.learning_rate, record.mean_parameter}) {
+                               record.learning_rate, record.typical_parameter}) {
       *out++ = value;
     }
   }
@@ -408,7 +413,7 @@ void Trainer::restore(const NamedTensors& state, const std::string& source) {
                         .train_nll_nats = in[0],
                         .valid_nll_nats = in[1],
                         .learning_rate = in[2],
-                        .mean_parameter = in[3]});
+                        .typical_parameter = in[3]});
   }
   epoch_ = history_.back().epoch;
 }

@@ -23,11 +23,12 @@ struct TrainingData {
   at::Tensor train_context = {};  ///< [n, c] or undefined
   at::Tensor valid;               ///< [m, p]
   at::Tensor valid_context = {};  ///< [m, c] or undefined
-  /// The law of validation rows that depend on each other: they are scored by their joint
-  /// density. Null: each row is scored by itself.
+  /// The law of validation rows that depend on each other: they are scored by their
+  /// joint density. Null: each row is scored by itself.
   const Dependence* valid_law = nullptr;
-  /// Parameters of `valid_law` are those of the training rows [R, k] times this [k, k'].
-  at::Tensor valid_parameter_weights = {};
+  /// [k, 1]: parameters [R, k] times this are the typical ones, which the history shows
+  /// and `valid_law` takes. Undefined: equal weights.
+  at::Tensor typical_weights = {};
   /// log |det| of the standardisation of one row: NLLs are in the data's own units.
   double log_abs_det = 0;
 };
@@ -40,8 +41,7 @@ struct EpochRecord {
       0;  ///< mini-batch estimate of -log p(X) / n, dependence included
   double valid_nll_nats = 0;  ///< per row, of single rows or of all together
   double learning_rate = 0;
-  double mean_parameter =
-      0;  ///< of the dependence, natural scale; 0 without parameters
+  double typical_parameter = 0;  ///< of the dependence; 0 without parameters
 };
 
 /// Trains all replicas of a flow; each has its own weights, seed of the start and
@@ -106,6 +106,7 @@ class Trainer {
   at::Tensor is_stopped() const;
   void finish_epoch(const at::Tensor& train_nll, const at::Tensor& rate);
   void recover_diverged(const at::Tensor& nll);
+  at::Tensor typical_parameters() const;
   void add_to_history(const at::Tensor& train_nll, const at::Tensor& nll,
                       const at::Tensor& rate);
   at::Tensor all_train_latents() const;

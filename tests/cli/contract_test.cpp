@@ -116,7 +116,7 @@ TEST(Fit, AlternatingMovesTheParameterBetweenEpochsOfTheFlow) {
           files.relatives + "/valid.csv", "--schedule", "alternating", "--stage-epochs",
           "1", "--stage-steps", "5", "--estimator", "memory"});
   const auto lambda =
-      numbers_in(folder.path("run/metrics.csv"), {"mean_parameter"}).values;
+      numbers_in(folder.path("run/metrics.csv"), {"typical_parameter"}).values;
   EXPECT_EQ(lambda[0], lambda[1]);
   EXPECT_NE(lambda[1], lambda[2]);
 }

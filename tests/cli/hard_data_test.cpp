@@ -45,7 +45,7 @@ class HardData : public testing::Test {
   void expect_finite_metrics(const std::string& run_folder) {
     const Table metrics = read_table(run_folder + "/metrics.csv");
     const auto all = numeric_matrix(metrics, {"epoch", "replica", "valid_nll_nats",
-                                              "learning_rate", "mean_parameter"});
+                                              "learning_rate", "typical_parameter"});
     EXPECT_EQ(all.values[0], 0);
     const auto trained =
         numeric_matrix(metrics, {"train_nll_nats"}, {.missing = MissingPolicy::drop});

@@ -95,7 +95,8 @@ TEST(Table, TabsSeparateTheCellsOfTsvAndTxt) {
   const Table table = parse_table("a\tb c\n1\t\n2\t3\n", "t.tsv", TableFormat::tsv);
   EXPECT_EQ(table.names(), (Labels{"a", "b c"}));
   EXPECT_EQ(input_error_of([&] { numeric_matrix(table, {"b c"}); }),
-            "t.tsv:2: column 'b c': expected a number, found a missing value");
+            "t.tsv:2: column 'b c': expected a number, found a missing value "
+            "(--drop-missing leaves such rows out)");
 }
 
 TEST(Table, ArraysAreTablesWithNumberedColumns) {
@@ -107,7 +108,8 @@ TEST(Table, ArraysAreTablesWithNumberedColumns) {
   EXPECT_EQ(labels(table, "x1"), (Labels{"1", "4"}));
   EXPECT_EQ(input_error_of([&] { numeric_matrix(table, {"x2"}); }),
             folder.path("t.npy") +
-                ":2: column 'x2': expected a number, found a missing value");
+                ":2: column 'x2': expected a number, found a missing value "
+                "(--drop-missing leaves such rows out)");
   write_npy(folder.path("v.npy"), {2}, Numbers{1, 2});
   EXPECT_EQ(read_table(folder.path("v.npy")).names(), (Labels{"x1"}));
 }
@@ -214,7 +216,8 @@ TEST(Table, NumbersTooSmallForFloat64AreZero) {
 TEST(Table, MissingValuesAreRefusedWithTheirPlace) {
   for (const std::string cell : {"", "NA", "nan", "NaN", "NAN", "-nan", "\"\"", " "}) {
     EXPECT_EQ(number_error("x1,x2\n1,2\n" + cell + ",2\n"),
-              "t.csv:3: column 'x1': expected a number, found a missing value")
+              "t.csv:3: column 'x1': expected a number, found a missing value "
+              "(--drop-missing leaves such rows out)")
         << cell;
   }
 }
@@ -231,7 +234,8 @@ TEST(Table, RowsWithMissingValuesAreDroppedAndCounted) {
             "t.csv:4: column 'g': expected a label, found a missing value");
   EXPECT_EQ(
       input_error_of([&] { numeric_matrix(table, {"x2"}, {.label_columns = {"g"}}); }),
-      "t.csv:2: column 'x2': expected a number, found a missing value");
+      "t.csv:2: column 'x2': expected a number, found a missing value "
+      "(--drop-missing leaves such rows out)");
 }
 
 TEST(Table, NoRowLeftIsRefused) {

@@ -328,7 +328,7 @@ TEST(Trainer, JointTrainingFindsTheCorrelationOfNormalBlocks) {
                   {.train = data.to(at::kFloat), .valid = valid.to(at::kFloat)},
                   options, at::full({1, 1}, 0.1, at::kDouble));
   while (!trainer.finished()) trainer.run_epoch();
-  EXPECT_NEAR(trainer.history().back().mean_parameter, 0.5, 0.06);
+  EXPECT_NEAR(trainer.history().back().typical_parameter, 0.5, 0.06);
 }
 
 TEST(Trainer, AlternatingFindsLambdaOfARelationship) {
@@ -349,7 +349,7 @@ TEST(Trainer, AlternatingFindsLambdaOfARelationship) {
       {.train = data.to(at::kFloat), .valid = normal({500, 2}, 15).to(at::kFloat)},
       options, at::full({1, 1}, 0.9, at::kDouble));
   while (!trainer.finished()) trainer.run_epoch();
-  EXPECT_NEAR(trainer.history().back().mean_parameter, 0.4, 0.1);
+  EXPECT_NEAR(trainer.history().back().typical_parameter, 0.4, 0.1);
 }
 
 TEST(Adamax, MatchesTheFormulasOfThePaperWithCoupledDecay) {
