@@ -7,19 +7,24 @@ PACKAGES := g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas-dev
             liblapacke-dev libcli11-dev nlohmann-json3-dev libfmt-dev libpng-dev \
             libgtest-dev
 
-.PHONY: demo test build setup test-sanitize fuzz format clean
+.PHONY: demo test build tool configure setup test-sanitize fuzz format clean
 
 ## Simulate dependent data, fit it with and without the dependence, draw the picture.
-demo: build
+demo: tool
 	$(BUILD)/kinflow demo --out $(DEMO_OUT)
 
 ## Build and run every test.
 test: build
 	ctest --preset release
 
-build: setup
-	@cmake --preset release $(if $(wildcard $(BUILD)/build.ninja),> /dev/null)
+build: configure
 	@cmake --build --preset release -j $(JOBS)
+
+tool: configure
+	@cmake --build --preset release -j $(JOBS) --target kinflow_cli
+
+configure: setup
+	@cmake --preset release $(if $(wildcard $(BUILD)/build.ninja),> /dev/null)
 
 ## Install what is missing (Debian and its relatives) and check that OpenBLAS is in use.
 setup:

@@ -2,6 +2,7 @@
 // exit code 2, and nothing written.
 #include <sys/stat.h>
 
+#include "kinflow/core/random.h"
 #include "run_binary.h"
 
 namespace kinflow::cli {
@@ -32,6 +33,36 @@ class BadInput : public testing::Test {
  private:
   TemporaryFolder folder_;
 };
+
+TEST_F(BadInput, WrongVerbsSemicolonsAndOutputsThatAreInputs) {
+  expect_refused({"fti", "table.csv"}, {"expected a verb", "fit", "'fti'"});
+  const auto table = write("semicolons.csv", "a;b\n1;2\n3;4\n");
+  expect_refused({"fit", table, "--independent", "--out", path("run")},
+                 {table, "semicolons"});
+  const auto data = write("data.csv", "x1,x2\n0,1\n1,0\n");
+  for (const auto& verb : Arguments{"transform", "evaluate"}) {
+    expect_refused({verb, SharedFiles::get().blocks_run, data, "--out", data},
+                   {"--out", "another file than the input"});
+  }
+}
+
+TEST_F(BadInput, AMissingTimeIsAMissingValue) {
+  Random random(3);
+  std::string rows = "x,t\n";
+  for (int i = 0; i < 40; ++i) {
+    rows += std::to_string(random.normal()) + "," +
+            (i == 7 ? "NA" : std::to_string(i)) + "\n";
+  }
+  const auto table = write("times.csv", rows);
+  const Arguments arguments =
+      Arguments{"fit",    table, "--independent", "--split-by", "time",
+                "--time", "t",   "--out",         path("run")} +
+      small_fit();
+  expect_refused(arguments, {table + ":9", "'t'", "--drop-missing"});
+  const auto dropped = run(arguments + Arguments{"--drop-missing"});
+  EXPECT_EQ(dropped.exit_code, 0);
+  EXPECT_NE(dropped.err.find("1 rows with missing values"), std::string::npos);
+}
 
 TEST_F(BadInput, FilesThatCannotBeReadAsTables) {
   expect_table_refused(path("no.csv"), {"cannot read (No such file or directory)"});

@@ -49,6 +49,37 @@ Numbers first_latents(const std::string& run_folder, const std::string& table) {
   return {latents.data_ptr<double>(), latents.data_ptr<double>() + latents.numel()};
 }
 
+TEST(Evaluate, WritesTheLogDensityOfEveryRow) {
+  const auto& files = SharedFiles::get();
+  const TemporaryFolder folder;
+  const auto scores = folder.path("scores.csv");
+  const auto json = nlohmann::json::parse(
+      run_well({"evaluate", files.blocks_run, files.blocks + "/test.csv", "--json",
+                "--out", scores, "--keep", "x1"}));
+  const auto table = read_table(scores);
+  EXPECT_EQ(table.names(), (std::vector<std::string>{"log_density_nats", "x1"}));
+  const auto rows = numeric_matrix(table, {"log_density_nats"});
+  ASSERT_EQ(rows.rows, json.at("rows").get<std::int64_t>());
+  double sum = 0;
+  for (const double density : rows.values) sum += density;
+  EXPECT_NEAR(-sum / static_cast<double>(rows.rows),
+              json.at("mean_nll_nats").get<double>(), 1e-9);
+}
+
+TEST(Fit, HeldOutBlocksAreScoredTogether) {
+  const auto& files = SharedFiles::get();
+  const TemporaryFolder folder;
+  const auto held_out = run(Arguments{"fit", files.blocks + "/train.csv", "--group",
+                                      "group", "--out", folder.path("split")} +
+                            small_fit());
+  EXPECT_EQ(held_out.exit_code, 0);
+  EXPECT_NE(held_out.err.find("scored together"), std::string::npos) << held_out.err;
+  EXPECT_NE(held_out.err.find("columns: x1, x2"), std::string::npos) << held_out.err;
+  const auto record =
+      nlohmann::json::parse(content_of(folder.path("split") + "/run.json"));
+  EXPECT_EQ(record.at("result").at("valid_score"), "joint");
+}
+
 TEST(Simulate, BlocksComeWithTheirTruth) {
   const auto& files = SharedFiles::get();
   const Table train = read_table(files.blocks + "/train.csv");

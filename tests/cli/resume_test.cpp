@@ -45,14 +45,14 @@ void expect_same_run(const std::string& left, const std::string& right) {
 }
 
 /// A fit of some 40 epochs with a checkpoint after each.
-Arguments long_fit(const Arguments& more) {
+Arguments long_fit(const Arguments& more, const std::string& checkpoint_seconds = "0") {
   const auto& files = SharedFiles::get();
   return Arguments{"fit",
                    files.blocks + "/train.csv",
                    "--valid",
                    files.blocks + "/valid.csv",
                    "--checkpoint-seconds",
-                   "0",
+                   checkpoint_seconds,
                    "--patience",
                    "1000"} +
          more + small_fit({}, "40");
@@ -91,6 +91,43 @@ INSTANTIATE_TEST_SUITE_P(
                     Arguments{"--group", "group", "--flow", "affine", "--layers", "2",
                               "--schedule", "alternating", "--stage-epochs", "7",
                               "--stage-steps", "3", "--estimator", "hybrid"}));
+
+TEST(Resume, AnInterruptedRunSaysHowToGoOnAndKeepsEveryEpoch) {
+  const TemporaryFolder folder;
+  const std::string undisturbed = folder.path("undisturbed");
+  const std::string stopped = folder.path("stopped");
+  // Without a checkpoint of its own: only the interrupt writes one.
+  const Arguments arguments = long_fit({"--group", "group"}, "1000");
+  run_well(arguments + Arguments{"--out", undisturbed});
+  Process process(arguments + Arguments{"--out", stopped}, folder.path("out"),
+                  folder.path("err"));
+  while (process.is_running() && lines_in(stopped + "/metrics.csv") < 5) {
+    std::this_thread::sleep_for(1ms);
+  }
+  process.interrupt();
+  EXPECT_EQ(process.wait(), 130);
+  const auto said = content_of(folder.path("err"));
+  EXPECT_NE(said.find("go on with: kinflow fit --resume " + stopped), std::string::npos)
+      << said;
+  const auto resumed = run({"fit", "--resume", stopped});
+  EXPECT_EQ(resumed.err.find("after epoch 0\n"), std::string::npos) << resumed.err;
+  expect_same_run(stopped, undisturbed);
+}
+
+TEST(Resume, AFolderIsForOneProcessAtATime) {
+  const TemporaryFolder folder;
+  const std::string place = folder.path("run");
+  Process process(long_fit({"--group", "group"}) + Arguments{"--out", place},
+                  folder.path("out"), folder.path("err"));
+  while (process.is_running() && !std::filesystem::exists(place + "/metrics.csv")) {
+    std::this_thread::sleep_for(1ms);
+  }
+  ASSERT_TRUE(process.is_running());
+  const auto second = run({"fit", "--resume", place});
+  EXPECT_EQ(second.exit_code, 2);
+  expect_one_error_line(second, {place, "another process"});
+  EXPECT_EQ(process.wait(), 0);
+}
 
 TEST(Resume, ARunKilledAtItsVeryStartIsResumedOrBegunAnew) {
   const TemporaryFolder folder;
@@ -159,7 +196,9 @@ TEST(Resume, ChangedDataOrABrokenCheckpointAreRefused) {
   folder.write("run/checkpoint.safetensors", bytes);
 
   folder.write("train.csv", content_of(folder.path("train.csv")) + "1,2,g1\n");
-  expect_refusal(folder, resume, {folder.path("train.csv"), "expected the file that the run began with"});
+  expect_refusal(
+      folder, resume,
+      {folder.path("train.csv"), "expected the file that the run began with"});
 }
 
 TEST(Repeat, TheSeedDecides) {

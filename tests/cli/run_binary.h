@@ -61,6 +61,11 @@ class Process {
     wait();
   }
 
+  /// Asks it to stop, as Ctrl-C does.
+  void interrupt() {
+    if (is_running()) ::kill(id_, SIGINT);
+  }
+
   /// Its exit code; -1 where a signal ended it.
   int wait() {
     if (id_ > 0) waitpid(id_, &status_, 0);
