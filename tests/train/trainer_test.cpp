@@ -1,6 +1,7 @@
 // The training step against a dense oracle, stopping, recovery, and exact resumption.
 #include "kinflow/train/trainer.h"
 
+#include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
