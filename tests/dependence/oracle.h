@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -168,6 +169,17 @@ inline Problem relationship_problem(std::int64_t n, std::int64_t rank, Random& r
           std::make_shared<Relationship>(relationship), covariance, 1};
 }
 
+/// The same from a factor of k columns: C is never decomposed as a whole.
+inline Problem low_rank_problem(std::int64_t n, std::int64_t rank, Random& random) {
+  const at::Tensor factor = std::sqrt(1.7 / rank) * normal({n, rank}, random);
+  const auto covariance = [factor, n](const at::Tensor& parameters) {
+    return parameters[0] * at::eye(n, at::kDouble) +
+           (1 - parameters[0]) * at::mm(factor, factor.t());
+  };
+  return {"low rank " + std::to_string(rank),
+          std::make_shared<Relationship>(decompose_factor(factor)), covariance, 1};
+}
+
 inline Problem independent_problem(std::int64_t n) {
   return {"independent", std::make_shared<Independent>(n),
           [n](const at::Tensor&) { return at::eye(n, at::kDouble); }, 0};
@@ -184,7 +196,10 @@ inline std::vector<Problem> problems_of_every_structure(
       independent_problem(n),
       blocks_problem(block_sizes, BlockCorrelation::per_block, random),
       blocks_problem(block_sizes, BlockCorrelation::shared, random),
-      relationship_problem(n, n, random), relationship_problem(n, (n + 2) / 3, random)};
+      relationship_problem(n, n, random),
+      relationship_problem(n, (n + 2) / 3, random),
+      low_rank_problem(n, (n + 2) / 3, random),
+      low_rank_problem(n, n + 1, random)};
   for (Problem& problem : problems) {
     problem.parameters =
         uniform({replicas, problem.parameter_count}, 0.05, 0.95, random);
