@@ -17,6 +17,7 @@
 
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/blocks.h"
+#include "kinflow/dependence/families.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/dependence/relationship.h"
 
@@ -180,6 +181,42 @@ inline Problem low_rank_problem(std::int64_t n, std::int64_t rank, Random& rando
           std::make_shared<Relationship>(decompose_factor(factor)), covariance, 1};
 }
 
+/// The elements of a dense matrix that are not 0.
+inline CompressedRows compress(const at::Tensor& matrix) {
+  CompressedRows result;
+  result.row_starts.push_back(0);
+  for (std::int64_t i = 0; i < matrix.size(0); ++i) {
+    for (std::int64_t j = 0; j < matrix.size(1); ++j) {
+      const double value = matrix[i][j].item<double>();
+      if (value == 0) continue;
+      result.columns.push_back(j);
+      result.values.push_back(value);
+    }
+    result.row_starts.push_back(static_cast<std::int64_t>(result.columns.size()));
+  }
+  return result;
+}
+
+/// Families of the given sizes, rows in random order; some relationship matrices are
+/// singular, some elements inside families are 0.
+inline Problem families_problem(const std::vector<std::int64_t>& sizes,
+                                Random& random) {
+  std::vector<at::Tensor> blocks;
+  for (const std::int64_t m : sizes) {
+    at::Tensor factor = normal({m, (m + 1) / 2 + 1}, random);
+    if (m > 3) factor[1][0] = factor[1][1] = factor[0][2] = 0;
+    blocks.push_back(at::mm(factor, factor.t()) / 2);
+  }
+  const at::Tensor sorted = at::block_diag(blocks);
+  const at::Tensor order = whole_numbers(random.permutation(sorted.size(0)));
+  const at::Tensor matrix = sorted.index_select(0, order).index_select(1, order);
+  const auto covariance = [matrix](const at::Tensor& parameters) {
+    return parameters[0] * at::eye(matrix.size(0), at::kDouble) +
+           (1 - parameters[0]) * matrix;
+  };
+  return {"families", std::make_shared<Families>(compress(matrix)), covariance, 1};
+}
+
 inline Problem independent_problem(std::int64_t n) {
   return {"independent", std::make_shared<Independent>(n),
           [n](const at::Tensor&) { return at::eye(n, at::kDouble); }, 0};
@@ -199,7 +236,8 @@ inline std::vector<Problem> problems_of_every_structure(
       relationship_problem(n, n, random),
       relationship_problem(n, (n + 2) / 3, random),
       low_rank_problem(n, (n + 2) / 3, random),
-      low_rank_problem(n, n + 1, random)};
+      low_rank_problem(n, n + 1, random),
+      families_problem(block_sizes, random)};
   for (Problem& problem : problems) {
     problem.parameters =
         uniform({replicas, problem.parameter_count}, 0.05, 0.95, random);
