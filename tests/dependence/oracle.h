@@ -19,6 +19,7 @@
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/families.h"
 #include "kinflow/dependence/independent.h"
+#include "kinflow/dependence/markov_time.h"
 #include "kinflow/dependence/relationship.h"
 
 namespace kinflow::oracle {
@@ -217,6 +218,27 @@ inline Problem families_problem(const std::vector<std::int64_t>& sizes,
   return {"families", std::make_shared<Families>(compress(matrix)), covariance, 1};
 }
 
+/// Unsorted times, some of them equal.
+inline Problem markov_time_problem(std::int64_t n, bool is_rate_learned,
+                                   Random& random) {
+  at::Tensor times = uniform({n}, -3, 3, random);
+  if (n > 3) times[2] = times[0];
+  if (n > 5) times[5] = times[0];
+  const double given_rate = 0.8;
+  const at::Tensor distance = (times.unsqueeze(0) - times.unsqueeze(1)).abs();
+  const auto covariance = [=](const at::Tensor& parameters) {
+    const at::Tensor rate =
+        is_rate_learned ? parameters[1] : at::full({}, given_rate, at::kDouble);
+    return parameters[0] * at::eye(n, at::kDouble) +
+           (1 - parameters[0]) * (-rate * distance).exp();
+  };
+  MarkovTimeOptions options;
+  if (!is_rate_learned) options.decay_rate = given_rate;
+  return {is_rate_learned ? "Markov time, rate learned" : "Markov time",
+          std::make_shared<MarkovTime>(times, options), covariance,
+          is_rate_learned ? 2 : 1};
+}
+
 inline Problem independent_problem(std::int64_t n) {
   return {"independent", std::make_shared<Independent>(n),
           [n](const at::Tensor&) { return at::eye(n, at::kDouble); }, 0};
@@ -237,7 +259,9 @@ inline std::vector<Problem> problems_of_every_structure(
       relationship_problem(n, (n + 2) / 3, random),
       low_rank_problem(n, (n + 2) / 3, random),
       low_rank_problem(n, n + 1, random),
-      families_problem(block_sizes, random)};
+      families_problem(block_sizes, random),
+      markov_time_problem(n, false, random),
+      markov_time_problem(n, true, random)};
   for (Problem& problem : problems) {
     problem.parameters =
         uniform({replicas, problem.parameter_count}, 0.05, 0.95, random);
