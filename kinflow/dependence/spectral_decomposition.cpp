@@ -22,7 +22,8 @@ constexpr double kRounding = 1e-8;
 /// taken for rounding.
 constexpr double kAsymmetry = 1e-8;
 
-/// Refuses what has no spectral decomposition with real eigenvalues.
+}  // namespace
+
 void check_relationship(const at::Tensor& matrix) {
   if (matrix.dim() != 2 || matrix.size(0) != matrix.size(1) || matrix.size(0) == 0) {
     throw InputError(
@@ -58,8 +59,6 @@ void check_relationship(const at::Tensor& matrix) {
         matrix[column][row].item<double>(), column + 1, row + 1));
   }
 }
-
-}  // namespace
 
 SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
   const at::Tensor matrix = relationship.detach().to(at::kCPU, at::kDouble);

@@ -12,6 +12,11 @@ struct SpectralDecomposition {
   at::Tensor eigenvalues;   ///< [k] float64, increasing, none negative
 };
 
+/// InputError where a matrix is not square, finite and symmetric, or has more rows than
+/// LAPACK's 32-bit sizes allow (32,766).
+/// @param relationship [n, n], floating
+void check_relationship(const at::Tensor& relationship);
+
 /// Decomposes a symmetric positive semidefinite matrix in float64 with LAPACK's
 /// divide and conquer (dsyevd): O(n^3) time; at the peak four n x n matrices beside G.
 /// Eigenvalues that rounding made negative, down to -1e-8 n times the largest, become

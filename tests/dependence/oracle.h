@@ -21,6 +21,9 @@
 #include "kinflow/dependence/independent.h"
 #include "kinflow/dependence/markov_time.h"
 #include "kinflow/dependence/relationship.h"
+#include "kinflow/dependence/relationship_matrices.h"
+#include "kinflow/dependence/relationship_sum.h"
+#include "kinflow/dependence/unstructured.h"
 
 namespace kinflow::oracle {
 
@@ -33,6 +36,7 @@ struct Problem {
   std::shared_ptr<Dependence> dependence;
   DenseCovariance covariance;
   std::int64_t parameter_count;
+  bool is_simplex = false;     // the parameters have the sum 1
   at::Tensor parameters = {};  // [R, k]
   at::Tensor latents = {};     // [R, n, p]
 
@@ -239,6 +243,43 @@ inline Problem markov_time_problem(std::int64_t n, bool is_rate_learned,
           is_rate_learned ? 2 : 1};
 }
 
+/// Blocks, a relationship and decay in time, together.
+inline Problem sum_problem(const std::vector<std::int64_t>& block_sizes,
+                           Random& random) {
+  std::vector<std::int64_t> labels;
+  for (std::size_t b = 0; b < block_sizes.size(); ++b) {
+    labels.insert(labels.end(), static_cast<std::size_t>(block_sizes[b]),
+                  static_cast<std::int64_t>(b));
+  }
+  const auto n = static_cast<std::int64_t>(labels.size());
+  const at::Tensor factor = normal({n, (n + 1) / 2}, random);
+  const std::vector<at::Tensor> parts = {
+      block_relationship(whole_numbers(labels)), at::mm(factor, factor.t()) / n,
+      gaussian_time_relationship(uniform({n}, 0, 5, random), 0.7)};
+  const auto covariance = [parts, n](const at::Tensor& parameters) {
+    at::Tensor result = parameters[0] * at::eye(n, at::kDouble);
+    for (std::size_t r = 0; r < parts.size(); ++r) {
+      result = result + parameters[static_cast<std::int64_t>(r) + 1] * parts[r];
+    }
+    return result;
+  };
+  return {"sum of three", std::make_shared<RelationshipSum>(parts), covariance, 4,
+          /*is_simplex=*/true};
+}
+
+inline Problem unstructured_problem(std::int64_t n) {
+  const at::Tensor places = at::tril_indices(n, n, 0, at::device(at::kCPU));
+  const auto covariance = [places, n](const at::Tensor& parameters) {
+    const at::Tensor lower =
+        at::zeros({n, n}, at::kDouble).index_put({places[0], places[1]}, parameters);
+    const at::Tensor factor = lower.tril(-1) + at::diag(lower.diagonal().exp());
+    const at::Tensor inverse = at::linalg_inv(factor);
+    return at::mm(inverse, inverse.t());
+  };
+  return {"unstructured", std::make_shared<Unstructured>(n), covariance,
+          n * (n + 1) / 2};
+}
+
 inline Problem independent_problem(std::int64_t n) {
   return {"independent", std::make_shared<Independent>(n),
           [n](const at::Tensor&) { return at::eye(n, at::kDouble); }, 0};
@@ -261,10 +302,13 @@ inline std::vector<Problem> problems_of_every_structure(
       low_rank_problem(n, n + 1, random),
       families_problem(block_sizes, random),
       markov_time_problem(n, false, random),
-      markov_time_problem(n, true, random)};
+      markov_time_problem(n, true, random),
+      sum_problem(block_sizes, random),
+      unstructured_problem(n)};
   for (Problem& problem : problems) {
     problem.parameters =
         uniform({replicas, problem.parameter_count}, 0.05, 0.95, random);
+    if (problem.is_simplex) problem.parameters /= problem.parameters.sum(1, true);
     problem.latents = normal({replicas, n, columns}, random);
   }
   return problems;
