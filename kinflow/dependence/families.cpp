@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "kinflow/dependence/likelihood_curve.h"
+
 namespace kinflow {
 namespace {
 
@@ -323,6 +325,24 @@ at::Tensor Families::pairs_parameter_gradient(const at::Tensor& parameters,
   return (0.5 * (static_cast<double>(p) * log_det_slope + scale * trace_slope))
       .unsqueeze(1)
       .to(parameters.device());
+}
+
+at::Tensor Families::maximum_likelihood_lambda(const at::Tensor& latents) const {
+  at::Tensor result = at::empty({latents.size(0), 1}, at::kDouble);
+  const at::Tensor all = on_cpu(checked_latents(result, latents, rows()));
+  const at::Tensor square = squares(rotate(all));
+  const std::int64_t count = distinct_.size(0);
+  for (std::int64_t r = 0; r < all.size(0); ++r) {
+    std::vector<SpectralTerm> terms;
+    for (std::int64_t k = 0; k < count; ++k) {
+      terms.push_back({distinct_.data_ptr<double>()[k],
+                       distinct_counts_.data_ptr<double>()[k],
+                       square.data_ptr<double>()[r * count + k]});
+    }
+    result.data_ptr<double>()[r] =
+        most_likely_lambda(terms, static_cast<double>(all.size(2)));
+  }
+  return result.to(latents.device());
 }
 
 std::unique_ptr<LatentMemory> Families::make_memory() const {

@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "kinflow/core/error.h"
+#include "kinflow/dependence/likelihood_curve.h"
 
 namespace kinflow {
 namespace {
@@ -218,6 +220,28 @@ at::Tensor Relationship::pairs_parameter_gradient(const at::Tensor& parameters,
   return 0.5 * (columns * log_det_slope(parameters) +
                 scale * (weight * all_pairs + (1 - weight) * diagonal))
                    .unsqueeze(1);
+}
+
+at::Tensor Relationship::maximum_likelihood_lambda(const at::Tensor& latents) const {
+  at::Tensor result =
+      at::empty({latents.size(0), 1}, eigenvalues().options().device(at::kCPU));
+  const at::Tensor all = checked_latents(result, latents, rows());
+  const Squares square = squares(rotate(all), all.square().sum({1, 2}));
+  const at::Tensor along = square.along.t().cpu().contiguous();
+  const at::Tensor rest = square.rest.cpu();
+  const at::Tensor values = eigenvalues().cpu();
+  const auto missing = static_cast<double>(rows() - rank());
+  for (std::int64_t r = 0; r < along.size(0); ++r) {
+    std::vector<SpectralTerm> terms;
+    for (std::int64_t k = 0; k < rank(); ++k) {
+      terms.push_back(
+          {values.data_ptr<double>()[k], 1, along.data_ptr<double>()[r * rank() + k]});
+    }
+    if (missing > 0) terms.push_back({0, missing, rest.data_ptr<double>()[r]});
+    result.data_ptr<double>()[r] =
+        most_likely_lambda(terms, static_cast<double>(all.size(2)));
+  }
+  return result.to(latents.device());
 }
 
 std::unique_ptr<LatentMemory> Relationship::make_memory() const {

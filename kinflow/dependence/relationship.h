@@ -57,6 +57,10 @@ class Relationship final : public Dependence {
   at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
                           const at::Tensor& latents, Random& random) const override;
 
+  /// The lambda that makes the latents most likely, for each replica: [R, 1].
+  /// @param latents [R, n, p]
+  at::Tensor maximum_likelihood_lambda(const at::Tensor& latents) const;
+
  private:
   class Memory;
 

@@ -178,6 +178,13 @@ TEST(Blocks, SharedCorrelationIsOneParameterOrNone) {
   EXPECT_EQ(Blocks(whole_numbers({5, 2, 9}), shared).parameter_count(), 0);
 }
 
+TEST(Blocks, OneParameterForEachSizeInIncreasingOrder) {
+  const Blocks blocks(whole_numbers({1, 1, 1, 2, 2, 3, 3, 4, 5, 5, 5}),
+                      {.correlation = BlockCorrelation::per_size});
+  EXPECT_EQ(blocks.parameter_count(), 2);
+  EXPECT_TRUE(at::equal(blocks.parameter_of_block(), whole_numbers({1, 0, 0, -1, 1})));
+}
+
 TEST(Blocks, RefuseLabelsThatAreNotAListOfWholeNumbers) {
   EXPECT_THROW(Blocks(at::zeros({3}, at::kDouble)), InputError);
   EXPECT_THROW(Blocks(at::zeros({3, 1}, at::kLong)), InputError);

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -139,19 +140,22 @@ inline Problem blocks_problem(const std::vector<std::int64_t>& sizes,
     labels.push_back(sorted_labels[static_cast<std::size_t>(i)]);
   }
   // One n x n matrix for each parameter, with 1 where it is the covariance.
-  std::vector<at::Tensor> places;
+  std::map<std::int64_t, at::Tensor> place_of_key;
   const at::Tensor label = whole_numbers(labels);
   for (std::size_t b = 0; b < sizes.size(); ++b) {
     if (sizes[b] < 2) continue;
     const at::Tensor member =
         (label == static_cast<std::int64_t>(7 * b) - 10).to(at::kDouble);
     const at::Tensor pairs = at::outer(member, member) - at::diag(member);
-    if (correlation == BlockCorrelation::per_block || places.empty()) {
-      places.push_back(pairs);
-    } else {
-      places[0] = places[0] + pairs;
-    }
+    const std::int64_t key = correlation == BlockCorrelation::shared ? 0
+                             : correlation == BlockCorrelation::per_block
+                                 ? static_cast<std::int64_t>(b)
+                                 : sizes[b];
+    at::Tensor& place = place_of_key[key];
+    place = place.defined() ? place + pairs : pairs;
   }
+  std::vector<at::Tensor> places;
+  for (const auto& [key, place] : place_of_key) places.push_back(place);
   const auto covariance = [places, n](const at::Tensor& parameters) {
     at::Tensor result = at::eye(n, at::kDouble);
     for (std::size_t k = 0; k < places.size(); ++k) {
@@ -159,7 +163,9 @@ inline Problem blocks_problem(const std::vector<std::int64_t>& sizes,
     }
     return result;
   };
-  return {correlation == BlockCorrelation::shared ? "blocks, shared" : "blocks",
+  return {correlation == BlockCorrelation::shared      ? "blocks, shared"
+          : correlation == BlockCorrelation::per_block ? "blocks"
+                                                       : "blocks, per size",
           std::make_shared<Blocks>(label, BlocksOptions{.correlation = correlation}),
           covariance, static_cast<std::int64_t>(places.size())};
 }
@@ -296,6 +302,7 @@ inline std::vector<Problem> problems_of_every_structure(
       independent_problem(n),
       blocks_problem(block_sizes, BlockCorrelation::per_block, random),
       blocks_problem(block_sizes, BlockCorrelation::shared, random),
+      blocks_problem(block_sizes, BlockCorrelation::per_size, random),
       relationship_problem(n, n, random),
       relationship_problem(n, (n + 2) / 3, random),
       low_rank_problem(n, (n + 2) / 3, random),
