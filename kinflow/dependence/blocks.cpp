@@ -6,9 +6,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+#include <map>
 #include <tuple>
+#include <vector>
 
 #include "kinflow/core/error.h"
+#include "kinflow/dependence/likelihood_curve.h"
 
 namespace kinflow {
 
@@ -67,6 +71,12 @@ Blocks::Blocks(const at::Tensor& block_of_row, BlocksOptions options)
   if (options.correlation == BlockCorrelation::shared) {
     parameter_count_ = correlated > 0 ? 1 : 0;
     parameter_of_block_.index_fill_(0, correlated_blocks_, 0);
+  } else if (options.correlation == BlockCorrelation::per_size) {
+    const auto [sizes, size_of_block, counts] =
+        at::_unique2(sizes_.index_select(0, correlated_blocks_), /*sorted=*/true,
+                     /*return_inverse=*/true);
+    parameter_count_ = sizes.size(0);
+    parameter_of_block_.index_copy_(0, correlated_blocks_, size_of_block);
   } else {
     parameter_count_ = correlated;
     parameter_of_block_.index_copy_(0, correlated_blocks_,
@@ -114,9 +124,10 @@ at::Tensor Blocks::precision_rows(const Terms& terms, const at::Tensor& latents,
 
 at::Tensor Blocks::add_to_parameters(const at::Tensor& block_gradient) const {
   const at::Tensor correlated = block_gradient.index_select(1, correlated_blocks_);
-  const bool one_for_all =
-      options_.correlation == BlockCorrelation::shared && parameter_count_ > 0;
-  return one_for_all ? correlated.sum(1, /*keepdim=*/true) : correlated;
+  if (options_.correlation == BlockCorrelation::per_block) return correlated;
+  return at::zeros({block_gradient.size(0), parameter_count_}, block_gradient.options())
+      .index_add_(1, parameter_of_block_.index_select(0, correlated_blocks_),
+                  correlated);
 }
 
 at::Tensor Blocks::parameter_gradient(const at::Tensor& parameters,
@@ -203,6 +214,52 @@ at::Tensor Blocks::pairs_parameter_gradient(const at::Tensor& parameters,
       columns * other_rows_ * (1 / block.along - 1 / block.across);
   block_gradient.index_add_(1, blocks, scale * row_gradient);
   return 0.5 * add_to_parameters(block_gradient);
+}
+
+at::Tensor Blocks::maximum_likelihood(const at::Tensor& latents) const {
+  // Blocks of the same parameter and size count as one, with their sums of squares.
+  struct Term {
+    double other_rows;
+    double blocks;
+    double along;
+    double across;
+  };
+  at::Tensor result = at::empty({latents.size(0), parameter_count_}, at::kDouble);
+  const at::Tensor all = checked_latents(result, latents, rows());
+  const Squares square = squares(sums(all));
+  const at::Tensor along = square.along.cpu(), across = square.across.cpu();
+  const at::Tensor sizes = sizes_.cpu(), parameter = parameter_of_block_.cpu();
+  const double columns = static_cast<double>(all.size(2));
+  for (std::int64_t r = 0; r < all.size(0); ++r) {
+    std::vector<std::map<std::int64_t, Term>> terms(
+        static_cast<std::size_t>(parameter_count_));
+    for (std::int64_t b = 0; b < block_count(); ++b) {
+      const std::int64_t k = parameter.data_ptr<std::int64_t>()[b];
+      if (k < 0) continue;
+      const std::int64_t size = sizes.data_ptr<std::int64_t>()[b];
+      Term& term = terms[static_cast<std::size_t>(k)][size];
+      term.other_rows = static_cast<double>(size - 1);
+      term.blocks += 1;
+      term.along += along.data_ptr<double>()[r * block_count() + b];
+      term.across += across.data_ptr<double>()[r * block_count() + b];
+    }
+    double* correlation = result.data_ptr<double>() + r * parameter_count_;
+    for (const auto& of_parameter : terms) {
+      *correlation++ = minimize_on_unit_interval([&](double rho) {
+        CurvePoint point{0, 0};
+        for (const auto& [size, term] : of_parameter) {
+          const double a = 1 + term.other_rows * rho, c = 1 - rho;
+          const double numbers = columns * term.blocks;
+          point.value += numbers * (std::log(a) + term.other_rows * std::log(c)) +
+                         term.along / a + term.across / c;
+          point.slope += term.other_rows / a * (numbers - term.along / a) -
+                         (numbers * term.other_rows - term.across / c) / c;
+        }
+        return CurvePoint{0.5 * point.value, 0.5 * point.slope};
+      });
+    }
+  }
+  return result.to(latents.device());
 }
 
 std::unique_ptr<LatentMemory> Blocks::make_memory() const {

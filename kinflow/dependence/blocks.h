@@ -6,8 +6,9 @@
 namespace kinflow {
 
 enum class BlockCorrelation {
-  shared,    ///< one correlation for all blocks
-  per_block  ///< one correlation for each block of at least two rows
+  shared,     ///< one correlation for all blocks
+  per_block,  ///< one correlation for each block of at least two rows
+  per_size    ///< one correlation for all blocks of the same number of rows
 };
 
 struct BlocksOptions {
@@ -18,7 +19,8 @@ struct BlocksOptions {
 /// rows of different blocks none. Everything costs O(n p); no n x n matrix is formed.
 ///
 /// Blocks are numbered 0 .. B - 1 in increasing order of their labels. A block of one
-/// row has no parameter; the others' follow each other in the order of the blocks.
+/// row has no parameter; the others' follow each other in the order of the blocks, or,
+/// with one for each size, in increasing order of the sizes.
 class Blocks final : public Dependence {
  public:
   /// @param block_of_row [n] int64, any labels, rows in any order
@@ -57,6 +59,11 @@ class Blocks final : public Dependence {
   at::Tensor covariance(const at::Tensor& parameters) const override;
   at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
                           const at::Tensor& latents, Random& random) const override;
+
+  /// The correlations that make the latents most likely, for each replica: [R, k].
+  /// Each is the global optimum of its own likelihood curve, in [1e-9, 1 - 1e-9].
+  /// @param latents [R, n, p]
+  at::Tensor maximum_likelihood(const at::Tensor& latents) const;
 
  private:
   class Memory;

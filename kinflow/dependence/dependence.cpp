@@ -36,32 +36,8 @@ struct Observation {
 };
 
 Observation observe(const Dependence& dependence, const at::Tensor& parameters,
-                    const at::Tensor& observed, const at::Tensor& latents) {
-  const std::int64_t n = dependence.rows();
-  if (observed.dim() != 1 || observed.scalar_type() != at::kLong ||
-      latents.dim() != 2 || latents.size(0) != observed.size(0)) {
-    throw InputError(fmt::format(
-        "[{}] expected observed rows [q] int64 and latents [q, p], received {} and {}",
-        dependence.kind(), shape_text(observed), shape_text(latents)));
-  }
-  at::Tensor is_observed = at::zeros({n}, observed.options().dtype(at::kBool));
-  if (observed.size(0) > 0) {
-    const auto low = observed.min().item<std::int64_t>();
-    const auto high = observed.max().item<std::int64_t>();
-    if (low < 0 || high >= n) {
-      throw InputError(
-          fmt::format("[{}] expected observed rows in 0 .. {}, received {}",
-                      dependence.kind(), n - 1, low < 0 ? low : high));
-    }
-    is_observed.index_fill_(0, observed, true);
-  }
-  const at::Tensor unknown = at::nonzero(is_observed.logical_not()).squeeze(1);
-  if (unknown.size(0) + observed.size(0) != n) {
-    throw InputError(
-        fmt::format("[{}] expected distinct observed rows, received some "
-                    "row more than once",
-                    dependence.kind()));
-  }
+                    const at::Tensor& observed, const at::Tensor& unknown,
+                    const at::Tensor& latents) {
   Observation result{observed, unknown, latents.to(at::kDouble),
                      dependence.covariance(parameters), at::Tensor()};
   at::Tensor info;
@@ -141,7 +117,8 @@ at::Tensor Dependence::unconstrained_gradient(const at::Tensor& parameters,
 ConditionalLaw Dependence::condition(const at::Tensor& parameters,
                                      const at::Tensor& observed,
                                      const at::Tensor& latents) const {
-  const Observation given = observe(*this, parameters, observed, latents);
+  const Observation given = observe(*this, parameters, observed,
+                                    checked_unknown_rows(observed, latents), latents);
   const at::Tensor whitened_latents =
       at::linalg_solve_triangular(given.cholesky, given.latents, /*upper=*/false);
   const at::Tensor whitened_covariance = at::linalg_solve_triangular(
@@ -158,7 +135,8 @@ at::Tensor Dependence::sample_given(const at::Tensor& parameters,
   // An unconditional draw, corrected by the regression of the unknown rows on what the
   // draw has wrong in the observed ones. Unlike a factor of the conditional covariance
   // this works where that covariance is singular.
-  const Observation given = observe(*this, parameters, observed, latents);
+  const Observation given = observe(*this, parameters, observed,
+                                    checked_unknown_rows(observed, latents), latents);
   at::Tensor draw = sample(parameters, latents.size(1), random).to(observed.device());
   const at::Tensor error = given.latents - draw.index_select(0, observed);
   const at::Tensor correction =
@@ -195,6 +173,35 @@ at::Tensor Dependence::checked_latents(const at::Tensor& parameters,
                                  shape_text(latents)));
   }
   return latents.to(at::kDouble);
+}
+
+at::Tensor Dependence::checked_unknown_rows(const at::Tensor& observed,
+                                            const at::Tensor& latents) const {
+  const std::int64_t n = rows();
+  if (observed.dim() != 1 || observed.scalar_type() != at::kLong ||
+      latents.dim() != 2 || latents.size(0) != observed.size(0)) {
+    throw InputError(fmt::format(
+        "[{}] expected observed rows [q] int64 and latents [q, p], received {} and {}",
+        kind(), shape_text(observed), shape_text(latents)));
+  }
+  at::Tensor is_observed = at::zeros({n}, observed.options().dtype(at::kBool));
+  if (observed.size(0) > 0) {
+    const auto low = observed.min().item<std::int64_t>();
+    const auto high = observed.max().item<std::int64_t>();
+    if (low < 0 || high >= n) {
+      throw InputError(
+          fmt::format("[{}] expected observed rows in 0 .. {}, received {}", kind(),
+                      n - 1, low < 0 ? low : high));
+    }
+    is_observed.index_fill_(0, observed, true);
+  }
+  const at::Tensor unknown = at::nonzero(is_observed.logical_not()).squeeze(1);
+  if (unknown.size(0) + observed.size(0) != n) {
+    throw InputError(fmt::format(
+        "[{}] expected distinct observed rows, received some row more than once",
+        kind()));
+  }
+  return unknown;
 }
 
 double Dependence::pair_weight(std::int64_t batch) const {

@@ -146,6 +146,10 @@ class Dependence {
   /// Latents [R, row_count, p] for parameters [R, k].
   at::Tensor checked_latents(const at::Tensor& parameters, const at::Tensor& latents,
                              std::int64_t row_count) const;
+  /// The rows that are not observed, [m] int64 in increasing order; InputError where
+  /// the observed rows are not distinct rows [q] int64 with latents [q, p].
+  at::Tensor checked_unknown_rows(const at::Tensor& observed,
+                                  const at::Tensor& latents) const;
   /// Weight (n - 1)/(b - 1) of the pairs of a batch of b rows; 0 for b = 1.
   double pair_weight(std::int64_t batch) const;
   /// Independent standard normal numbers, [rows, columns] float64 on the CPU.

@@ -1,62 +1,20 @@
-// A relationship matrix through its spectral decomposition.
+// A relationship matrix through its spectral decomposition, complete or of low rank.
 #include "kinflow/dependence/relationship.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <lapacke.h>
 
 #include <cstdint>
-#include <limits>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "kinflow/core/error.h"
+#include "kinflow/dependence/likelihood_curve.h"
 
 namespace kinflow {
 namespace {
-
-/// Eigenvalues from -kRounding n times the largest up to 0 are taken for 0.
-constexpr double kRounding = 1e-8;
-/// Differences between G_ij and G_ji up to this share of the largest element are
-/// taken for rounding.
-constexpr double kAsymmetry = 1e-8;
-
-/// Refuses what has no spectral decomposition with real eigenvalues.
-void check_relationship(const at::Tensor& matrix) {
-  if (matrix.dim() != 2 || matrix.size(0) != matrix.size(1) || matrix.size(0) == 0) {
-    throw InputError(
-        fmt::format("[Relationship] expected a square matrix, received [{}]",
-                    fmt::join(matrix.sizes(), ", ")));
-  }
-  const std::int64_t n = matrix.size(0);
-  if (1 + 6 * n + 2 * n * n > std::numeric_limits<lapack_int>::max()) {
-    throw InputError(fmt::format(
-        "[Relationship] expected at most 32,766 rows in a dense matrix, received {}",
-        n));
-  }
-  const auto place = [n](const at::Tensor& flags_or_sizes) {
-    const std::int64_t index =
-        flags_or_sizes.to(at::kDouble).argmax().item<std::int64_t>();
-    return std::pair(index / n, index % n);
-  };
-  const at::Tensor finite = matrix.isfinite();
-  if (!finite.all().item<bool>()) {
-    const auto [row, column] = place(finite.logical_not());
-    throw InputError(fmt::format(
-        "[Relationship] expected finite numbers, received {} in row {}, column {}",
-        matrix[row][column].item<double>(), row + 1, column + 1));
-  }
-  const at::Tensor difference = (matrix - matrix.t()).abs();
-  if (difference.max().item<double>() >
-      kAsymmetry * matrix.abs().max().item<double>()) {
-    const auto [row, column] = place(difference);
-    throw InputError(fmt::format(
-        "[Relationship] expected a symmetric matrix, received {} in row {}, column {} "
-        "and {} in row {}, column {}",
-        matrix[row][column].item<double>(), row + 1, column + 1,
-        matrix[column][row].item<double>(), column + 1, row + 1));
-  }
-}
 
 /// Latents [R, b, p] as a matrix [b, R p].
 at::Tensor side_by_side(const at::Tensor& latents) {
@@ -65,49 +23,8 @@ at::Tensor side_by_side(const at::Tensor& latents) {
 
 }  // namespace
 
-SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
-  const at::Tensor matrix = relationship.detach().to(at::kCPU, at::kDouble);
-  check_relationship(matrix);
-  const std::int64_t n = matrix.size(0);
-  at::Tensor vectors = matrix.clone(at::MemoryFormat::Contiguous);
-  at::Tensor values = at::empty({n}, vectors.options());
-  const auto size = static_cast<lapack_int>(n);
-  const lapack_int info =
-      LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', size, vectors.data_ptr<double>(), size,
-                     values.data_ptr<double>());
-  if (info == LAPACK_WORK_MEMORY_ERROR) {
-    throw NumericalError(fmt::format(
-        "[Relationship] not enough memory to decompose a matrix of {} rows", n));
-  }
-  if (info != 0) {
-    throw NumericalError(fmt::format(
-        "[Relationship] the spectral decomposition did not converge (dsyevd: {})",
-        info));
-  }
-  const double smallest = values[0].item<double>();
-  const double largest = values[n - 1].item<double>();
-  if (smallest < -kRounding * static_cast<double>(n) * largest) {
-    throw InputError(fmt::format(
-        "[Relationship] expected a positive semidefinite matrix, received one that is "
-        "not positive semidefinite: smallest eigenvalue {:.6g}",
-        smallest));
-  }
-  // LAPACK's columns are the rows of a row-major tensor.
-  return {vectors.t().contiguous().to(relationship.device()),
-          values.clamp_min(0).to(relationship.device())};
-}
-
-void check_positive_semidefinite(const at::Tensor& relationship) {
-  // The trace is at most n times the largest eigenvalue: what it adds is rounding.
-  const at::Tensor diagonal = relationship.diagonal();
-  const double rounding = kRounding * diagonal.sum().item<double>();
-  const at::Tensor raised = relationship + at::diag(at::full_like(diagonal, rounding));
-  const auto [factor, info] = at::linalg_cholesky_ex(raised);
-  if (info.item<int>() != 0) decompose_relationship(relationship);
-}
-
-/// Keeps the latents rotated into the eigenvectors' coordinates; a batch adds the
-/// rotation of what changed in its rows.
+/// Keeps the latents rotated into the eigenvectors' coordinates, and their sum of
+/// squares; a batch adds the rotation of what changed in its rows.
 class Relationship::Memory final : public LatentMemory {
  public:
   explicit Memory(const Relationship& relationship)
@@ -115,29 +32,36 @@ class Relationship::Memory final : public LatentMemory {
 
   void reset(const at::Tensor& latents) override {
     LatentMemory::reset(latents);
-    rotated_ = relationship_.rotate(latents_.to(at::kDouble));
+    const at::Tensor all = latents_.to(at::kDouble);
+    rotated_ = relationship_.rotate(all);
+    total_square_ = all.square().sum({1, 2});
   }
 
   void update(const at::Tensor& rows, const at::Tensor& latents) override {
     const at::Tensor before = exchange_rows(rows, latents);
     const at::Tensor after = latents_.index_select(1, rows).to(at::kDouble);
+    const at::Tensor change = after - before;
     const at::Tensor vectors = relationship_.eigenvectors().index_select(0, rows);
-    rotated_.view({rows_, -1}).addmm_(vectors.t(), side_by_side(after - before));
+    rotated_.view({relationship_.rank(), -1}).addmm_(vectors.t(), side_by_side(change));
+    total_square_ += (change * (after + before)).sum({1, 2});
   }
 
   at::Tensor precision_rows(const at::Tensor& parameters,
                             const at::Tensor& rows) const override {
-    const at::Tensor vectors = relationship_.eigenvectors().index_select(0, rows);
-    return relationship_.rows_of_precision_times(parameters, vectors, rotated_);
+    return rows_of_product(relationship_.precision(parameters),
+                           relationship_.eigenvectors().index_select(0, rows),
+                           latents_.index_select(1, rows).to(at::kDouble), rotated_);
   }
 
   at::Tensor parameter_gradient(const at::Tensor& parameters) const override {
-    return relationship_.gradient_from_rotated(parameters, rotated_);
+    return relationship_.gradient_from_squares(
+        parameters, relationship_.squares(rotated_, total_square_), latents_.size(2));
   }
 
  private:
   const Relationship& relationship_;
-  at::Tensor rotated_;
+  at::Tensor rotated_;       // [k, R, p]
+  at::Tensor total_square_;  // [R]
 };
 
 Relationship::Relationship(const at::Tensor& relationship)
@@ -147,13 +71,12 @@ Relationship::Relationship(SpectralDecomposition decomposition)
     : decomposition_(std::move(decomposition)) {
   const at::Tensor& vectors = decomposition_.eigenvectors;
   const at::Tensor& values = decomposition_.eigenvalues;
-  if (values.dim() != 1 || vectors.dim() != 2 || vectors.size(0) != values.size(0) ||
-      vectors.size(1) != values.size(0) || values.size(0) == 0) {
-    throw InputError(
-        fmt::format("[Relationship] expected eigenvectors [n, n] and eigenvalues [n], "
-                    "received [{}] "
-                    "and [{}]",
-                    fmt::join(vectors.sizes(), ", "), fmt::join(values.sizes(), ", ")));
+  if (values.dim() != 1 || vectors.dim() != 2 || vectors.size(1) != values.size(0) ||
+      vectors.size(0) < values.size(0) || values.size(0) == 0) {
+    throw InputError(fmt::format(
+        "[Relationship] expected eigenvectors [n, k] and eigenvalues [k] with "
+        "1 <= k <= n, received [{}] and [{}]",
+        fmt::join(vectors.sizes(), ", "), fmt::join(values.sizes(), ", ")));
   }
   if (!(values >= 0).all().item<bool>()) {
     throw InputError(fmt::format(
@@ -169,64 +92,110 @@ at::Tensor Relationship::variances(const at::Tensor& parameters) const {
   return own_share + (1 - own_share) * eigenvalues().unsqueeze(1);
 }
 
+Relationship::SpectralFunction Relationship::precision(
+    const at::Tensor& parameters) const {
+  const at::Tensor variance = variances(parameters);
+  const at::Tensor own_share = parameters.to(at::kDouble).t();
+  if (is_complete()) return {variance.reciprocal(), at::zeros_like(own_share[0])};
+  // 1/v - 1/lambda, without the difference.
+  const at::Tensor inside =
+      (own_share - 1) * eigenvalues().unsqueeze(1) / (variance * own_share);
+  return {inside, own_share[0].reciprocal()};
+}
+
+Relationship::SpectralFunction Relationship::precision_slope(
+    const at::Tensor& parameters) const {
+  const at::Tensor inside =
+      (eigenvalues() - 1).unsqueeze(1) / variances(parameters).square();
+  const at::Tensor own_share = parameters.to(at::kDouble).t()[0];
+  if (is_complete()) return {inside, at::zeros_like(own_share)};
+  const at::Tensor outside = -own_share.pow(-2);
+  return {inside - outside, outside};
+}
+
+at::Tensor Relationship::log_det_slope(const at::Tensor& parameters) const {
+  const at::Tensor inside =
+      ((1 - eigenvalues()).unsqueeze(1) / variances(parameters)).sum(0);
+  const auto missing = static_cast<double>(rows() - rank());
+  return inside + missing / parameters.to(at::kDouble).select(1, 0);
+}
+
 at::Tensor Relationship::rotate(const at::Tensor& latents) const {
   return at::mm(eigenvectors().t(), side_by_side(latents))
-      .view({rows(), latents.size(0), latents.size(2)});
+      .view({rank(), latents.size(0), latents.size(2)});
 }
 
-at::Tensor Relationship::rows_of_precision_times(const at::Tensor& parameters,
-                                                 const at::Tensor& vectors,
-                                                 const at::Tensor& rotated) const {
-  const at::Tensor scaled = rotated / variances(parameters).unsqueeze(2);
-  return at::mm(vectors, scaled.view({rows(), -1}))
-      .view({vectors.size(0), rotated.size(1), rotated.size(2)})
-      .transpose(0, 1);
+Relationship::Squares Relationship::squares(const at::Tensor& rotated,
+                                            const at::Tensor& total) const {
+  const at::Tensor along = rotated.square().sum(2);
+  if (is_complete()) return {along, at::zeros_like(total)};
+  return {along, (total - along.sum(0)).clamp_min(0)};
 }
 
-at::Tensor Relationship::gradient_from_rotated(const at::Tensor& parameters,
-                                               const at::Tensor& rotated) const {
-  const at::Tensor variance = variances(parameters);
-  const at::Tensor slope = (1 - eigenvalues()).unsqueeze(1) / variance;
-  const double columns = static_cast<double>(rotated.size(2));
-  return 0.5 *
-         (slope * (columns - rotated.square().sum(2) / variance)).sum(0).unsqueeze(1);
+at::Tensor Relationship::rows_of_product(const SpectralFunction& function,
+                                         const at::Tensor& vectors,
+                                         const at::Tensor& latents,
+                                         const at::Tensor& rotated) {
+  const at::Tensor scaled = rotated * function.inside.unsqueeze(2);
+  return at::mm(vectors, scaled.view({vectors.size(1), -1}))
+             .view({vectors.size(0), rotated.size(1), rotated.size(2)})
+             .transpose(0, 1) +
+         function.outside.view({-1, 1, 1}) * latents;
+}
+
+at::Tensor Relationship::gradient_from_squares(const at::Tensor& parameters,
+                                               const Squares& squares,
+                                               std::int64_t columns) const {
+  const SpectralFunction slope = precision_slope(parameters);
+  // Along the eigenvectors 1/v changes by `inside + outside`.
+  const at::Tensor trace_slope =
+      ((slope.inside + slope.outside) * squares.along).sum(0) +
+      slope.outside * squares.rest;
+  return 0.5 * (static_cast<double>(columns) * log_det_slope(parameters) + trace_slope)
+                   .unsqueeze(1);
 }
 
 at::Tensor Relationship::log_det(const at::Tensor& parameters) const {
-  return variances(parameters).log().sum(0);
+  const auto missing = static_cast<double>(rows() - rank());
+  return variances(parameters).log().sum(0) +
+         missing * parameters.to(at::kDouble).select(1, 0).log();
 }
 
 at::Tensor Relationship::precision_times(const at::Tensor& parameters,
                                          const at::Tensor& latents) const {
-  const at::Tensor rotated = rotate(checked_latents(parameters, latents, rows()));
-  return rows_of_precision_times(parameters, eigenvectors(), rotated);
+  const at::Tensor all = checked_latents(parameters, latents, rows());
+  return rows_of_product(precision(parameters), eigenvectors(), all, rotate(all));
 }
 
 at::Tensor Relationship::quadratic(const at::Tensor& parameters,
                                    const at::Tensor& latents) const {
-  const at::Tensor rotated = rotate(checked_latents(parameters, latents, rows()));
-  return (rotated.square().sum(2) / variances(parameters)).sum(0);
+  const at::Tensor all = checked_latents(parameters, latents, rows());
+  const Squares square = squares(rotate(all), all.square().sum({1, 2}));
+  return (square.along / variances(parameters)).sum(0) +
+         square.rest / parameters.to(at::kDouble).select(1, 0);
 }
 
 at::Tensor Relationship::parameter_gradient(const at::Tensor& parameters,
                                             const at::Tensor& latents) const {
-  return gradient_from_rotated(parameters,
-                               rotate(checked_latents(parameters, latents, rows())));
+  const at::Tensor all = checked_latents(parameters, latents, rows());
+  return gradient_from_squares(
+      parameters, squares(rotate(all), all.square().sum({1, 2})), all.size(2));
 }
 
 at::Tensor Relationship::pairs_rows(const at::Tensor& parameters,
                                     const at::Tensor& rows,
                                     const at::Tensor& latents) const {
-  // With A = C^-1 the batch needs A_bb U_b = Q_b diag(1/v) (Q_b' U_b), two thin
-  // products, and the diagonal of A_bb; A_bb itself would cost b/p times as much.
+  // With A = C^-1 the batch needs A_bb U_b, two thin products with the batch's rows of
+  // Q, and the diagonal of A_bb; A_bb itself would cost b/p times as much.
   const at::Tensor batch = checked_latents(parameters, latents, rows.size(0));
   const at::Tensor vectors = eigenvectors().index_select(0, rows);
   const at::Tensor rotated = at::mm(vectors.t(), side_by_side(batch))
-                                 .view({this->rows(), batch.size(0), batch.size(2)});
+                                 .view({rank(), batch.size(0), batch.size(2)});
+  const SpectralFunction inverse = precision(parameters);
   const at::Tensor diagonal =
-      at::mm(vectors.square(), variances(parameters).reciprocal()).t().unsqueeze(2);
+      (at::mm(vectors.square(), inverse.inside) + inverse.outside).t().unsqueeze(2);
   const double weight = pair_weight(rows.size(0));
-  return weight * rows_of_precision_times(parameters, vectors, rotated) +
+  return weight * rows_of_product(inverse, vectors, batch, rotated) +
          (1 - weight) * diagonal * batch;
 }
 
@@ -236,21 +205,43 @@ at::Tensor Relationship::pairs_parameter_gradient(const at::Tensor& parameters,
   const at::Tensor batch = checked_latents(parameters, latents, rows.size(0));
   const at::Tensor vectors = eigenvectors().index_select(0, rows);
   const at::Tensor rotated = at::mm(vectors.t(), side_by_side(batch))
-                                 .view({this->rows(), batch.size(0), batch.size(2)});
-  const at::Tensor variance = variances(parameters);
-  const at::Tensor log_slope = (1 - eigenvalues()).unsqueeze(1) / variance;
-  const at::Tensor inverse_slope = -log_slope / variance;
+                                 .view({rank(), batch.size(0), batch.size(2)});
+  const SpectralFunction slope = precision_slope(parameters);
+  const at::Tensor squares = batch.square().sum(2);
 
-  const at::Tensor all_pairs = (inverse_slope * rotated.square().sum(2)).sum(0);
+  const at::Tensor all_pairs =
+      (slope.inside * rotated.square().sum(2)).sum(0) + slope.outside * squares.sum(1);
   const at::Tensor diagonal =
-      (at::mm(vectors.square(), inverse_slope).t() * batch.square().sum(2)).sum(1);
+      ((at::mm(vectors.square(), slope.inside) + slope.outside).t() * squares).sum(1);
   const double weight = pair_weight(rows.size(0));
   const double scale =
       static_cast<double>(this->rows()) / static_cast<double>(rows.size(0));
   const double columns = static_cast<double>(batch.size(2));
-  return 0.5 * (columns * log_slope.sum(0) +
+  return 0.5 * (columns * log_det_slope(parameters) +
                 scale * (weight * all_pairs + (1 - weight) * diagonal))
                    .unsqueeze(1);
+}
+
+at::Tensor Relationship::maximum_likelihood_lambda(const at::Tensor& latents) const {
+  at::Tensor result =
+      at::empty({latents.size(0), 1}, eigenvalues().options().device(at::kCPU));
+  const at::Tensor all = checked_latents(result, latents, rows());
+  const Squares square = squares(rotate(all), all.square().sum({1, 2}));
+  const at::Tensor along = square.along.t().cpu().contiguous();
+  const at::Tensor rest = square.rest.cpu();
+  const at::Tensor values = eigenvalues().cpu();
+  const auto missing = static_cast<double>(rows() - rank());
+  for (std::int64_t r = 0; r < along.size(0); ++r) {
+    std::vector<SpectralTerm> terms;
+    for (std::int64_t k = 0; k < rank(); ++k) {
+      terms.push_back(
+          {values.data_ptr<double>()[k], 1, along.data_ptr<double>()[r * rank() + k]});
+    }
+    if (missing > 0) terms.push_back({0, missing, rest.data_ptr<double>()[r]});
+    result.data_ptr<double>()[r] =
+        most_likely_lambda(terms, static_cast<double>(all.size(2)));
+  }
+  return result.to(latents.device());
 }
 
 std::unique_ptr<LatentMemory> Relationship::make_memory() const {
@@ -259,14 +250,74 @@ std::unique_ptr<LatentMemory> Relationship::make_memory() const {
 
 at::Tensor Relationship::sample(const at::Tensor& parameters, std::int64_t columns,
                                 Random& random) const {
-  const at::Tensor variance = variances(checked_one_replica(parameters).unsqueeze(0));
-  const at::Tensor normal = standard_normal(rows(), columns, random);
-  return at::mm(eigenvectors(), variance.sqrt() * normal.to(variance.device())).cpu();
+  const at::Tensor one = checked_one_replica(parameters);
+  const at::Tensor normal = standard_normal(rank(), columns, random).to(one.device());
+  if (is_complete()) {
+    return at::mm(eigenvectors(), variances(one.unsqueeze(0)).sqrt() * normal).cpu();
+  }
+  const at::Tensor scale = ((1 - one) * eigenvalues()).sqrt().unsqueeze(1);
+  const at::Tensor own = standard_normal(rows(), columns, random);
+  return at::mm(eigenvectors(), scale * normal).cpu() + one.sqrt().cpu() * own;
 }
 
 at::Tensor Relationship::covariance(const at::Tensor& parameters) const {
-  const at::Tensor variance = variances(checked_one_replica(parameters).unsqueeze(0));
-  return at::mm(eigenvectors() * variance.t(), eigenvectors().t());
+  const at::Tensor one = checked_one_replica(parameters);
+  const at::Tensor variance = variances(one.unsqueeze(0));
+  if (is_complete()) {
+    return at::mm(eigenvectors() * variance.t(), eigenvectors().t());
+  }
+  return at::mm(eigenvectors() * ((1 - one) * eigenvalues()), eigenvectors().t()) +
+         one * at::eye(rows(), one.options());
+}
+
+Relationship::FactorLaw Relationship::factors_given(const at::Tensor& parameters,
+                                                    const at::Tensor& observed,
+                                                    const at::Tensor& latents) const {
+  const at::Tensor unknown = checked_unknown_rows(observed, latents);
+  const at::Tensor own_share = checked_one_replica(parameters);
+  const at::Tensor loading = eigenvectors() * ((1 - own_share) * eigenvalues()).sqrt();
+  const at::Tensor seen = loading.index_select(0, observed);
+  const at::Tensor precision =
+      at::eye(rank(), loading.options()) + at::mm(seen.t(), seen) / own_share;
+  const auto [root, info] = at::linalg_cholesky_ex(precision);
+  if (info.item<int>() != 0) {
+    throw NumericalError(
+        "[relationship] the common factors given the observed rows have no positive "
+        "definite precision");
+  }
+  const at::Tensor information = at::mm(seen.t(), latents.to(at::kDouble)) / own_share;
+  return {unknown, loading, root, at::cholesky_solve(information, root)};
+}
+
+ConditionalLaw Relationship::condition(const at::Tensor& parameters,
+                                       const at::Tensor& observed,
+                                       const at::Tensor& latents) const {
+  if (is_complete()) return Dependence::condition(parameters, observed, latents);
+  const FactorLaw factors = factors_given(parameters, observed, latents);
+  const at::Tensor loading = factors.loading.index_select(0, factors.unknown);
+  const at::Tensor whitened =
+      at::linalg_solve_triangular(factors.root, loading.t(), /*upper=*/false);
+  const at::Tensor own = checked_one_replica(parameters).expand({loading.size(0)});
+  return {factors.unknown, at::mm(loading, factors.mean),
+          at::mm(whitened.t(), whitened) + at::diag(own)};
+}
+
+at::Tensor Relationship::sample_given(const at::Tensor& parameters,
+                                      const at::Tensor& observed,
+                                      const at::Tensor& latents, Random& random) const {
+  if (is_complete()) {
+    return Dependence::sample_given(parameters, observed, latents, random);
+  }
+  const FactorLaw factors = factors_given(parameters, observed, latents);
+  const std::int64_t columns = latents.size(1);
+  const at::Tensor normal =
+      standard_normal(rank(), columns, random).to(factors.mean.device());
+  const at::Tensor drawn = factors.mean + at::linalg_solve_triangular(
+                                              factors.root.t(), normal, /*upper=*/true);
+  const at::Tensor own = standard_normal(rows(), columns, random);
+  at::Tensor draw = at::mm(factors.loading, drawn).cpu() +
+                    checked_one_replica(parameters).sqrt().cpu() * own;
+  return draw.index_copy_(0, observed.cpu(), latents.to(at::kCPU, at::kDouble));
 }
 
 }  // namespace kinflow

@@ -2,50 +2,36 @@
 #pragma once
 
 #include "kinflow/dependence/dependence.h"
+#include "kinflow/dependence/spectral_decomposition.h"
 
 namespace kinflow {
-
-/// G = Q diag(eigenvalues) Q'.
-struct SpectralDecomposition {
-  at::Tensor eigenvectors;  ///< Q [n, n] float64, column k belongs to eigenvalue k
-  at::Tensor eigenvalues;   ///< [n] float64, increasing, none negative
-};
-
-/// Decomposes a symmetric positive semidefinite matrix in float64 with LAPACK's
-/// divide and conquer (dsyevd): O(n^3) time; at the peak four n x n matrices beside G.
-/// Eigenvalues that rounding made negative, down to -1e-8 n times the largest, become
-/// 0. InputError where G is not square, finite, symmetric or positive semidefinite, and
-/// above 32,766 rows, where LAPACK's 32-bit sizes end.
-/// @param relationship [n, n]
-SpectralDecomposition decompose_relationship(const at::Tensor& relationship);
-
-/// InputError where decompose_relationship() would refuse a symmetric matrix for a
-/// negative eigenvalue. Mostly a Cholesky factor decides, which is far cheaper.
-/// @param relationship [n, n] float64, symmetric, with a positive diagonal
-void check_positive_semidefinite(const at::Tensor& relationship);
 
 /// C = lambda I + (1 - lambda) G with G given and lambda in (0, 1) the one parameter,
 /// the share of variance that rows do not have in common with others. G is taken as it
 /// is: no rescaling, whatever its diagonal.
 ///
-/// In the eigenvectors' coordinates C is diagonal, v_k = lambda + (1 - lambda) d_k, so
-/// after one decomposition all costs are those of products with Q or with a batch's
-/// rows of Q: O(n^2 p) for all rows, O(b n p) for a batch. No n x n matrix other than Q
-/// is formed, and all replicas share Q.
+/// In the eigenvectors' coordinates C is diagonal, v_j = lambda + (1 - lambda) d_j, so
+/// after one decomposition with k columns all costs are those of products with Q or
+/// with a batch's rows of Q: O(n k p) for all rows, O(b k p) for a batch. For a dense G
+/// k = n. With k < n (low rank) C has the eigenvalue lambda in the directions
+/// orthogonal to Q, and nothing of size n x n is formed. All replicas share Q.
 class Relationship final : public Dependence {
  public:
   /// @param relationship G [n, n]; see decompose_relationship() for what is refused
   explicit Relationship(const at::Tensor& relationship);
-  /// From a decomposition made before; InputError on wrong shapes or eigenvalues < 0.
+  /// From a decomposition made before, complete or of low rank; InputError on wrong
+  /// shapes or eigenvalues < 0.
   explicit Relationship(SpectralDecomposition decomposition);
 
-  std::int64_t rows() const override { return decomposition_.eigenvalues.size(0); }
+  std::int64_t rows() const override { return decomposition_.eigenvectors.size(0); }
   std::int64_t parameter_count() const override { return 1; }
   std::string kind() const override { return "relationship"; }
 
-  /// Q [n, n], column k belongs to eigenvalue k.
+  /// k, the number of eigenvectors: n, or less where G is of low rank.
+  std::int64_t rank() const { return decomposition_.eigenvalues.size(0); }
+  /// Q [n, k], column j belongs to eigenvalue j.
   const at::Tensor& eigenvectors() const { return decomposition_.eigenvectors; }
-  /// [n], increasing.
+  /// [k], increasing.
   const at::Tensor& eigenvalues() const { return decomposition_.eigenvalues; }
 
   at::Tensor log_det(const at::Tensor& parameters) const override;
@@ -64,22 +50,62 @@ class Relationship final : public Dependence {
   at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
                     Random& random) const override;
   at::Tensor covariance(const at::Tensor& parameters) const override;
+  /// O(q k^2 + m^2 k) for q observed and m unknown rows where G is of low rank.
+  ConditionalLaw condition(const at::Tensor& parameters, const at::Tensor& observed,
+                           const at::Tensor& latents) const override;
+  /// O(n k (k + p)) where G is of low rank.
+  at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
+                          const at::Tensor& latents, Random& random) const override;
+
+  /// The lambda that makes the latents most likely, for each replica: [R, 1].
+  /// @param latents [R, n, p]
+  at::Tensor maximum_likelihood_lambda(const at::Tensor& latents) const;
 
  private:
   class Memory;
 
-  /// v_k = lambda + (1 - lambda) d_k, the eigenvalues of C: [n, R].
+  /// A function of C, as f(C) = outside I + Q diag(inside) Q'. Where Q is complete,
+  /// outside is 0.
+  struct SpectralFunction {
+    at::Tensor inside;   ///< [k, R]
+    at::Tensor outside;  ///< [R]
+  };
+  /// Sums of squares of latents along each eigenvector and orthogonal to all of them.
+  struct Squares {
+    at::Tensor along;  ///< [k, R]
+    at::Tensor rest;   ///< [R]; 0 where Q is complete
+  };
+  /// What is known of the k common factors z of low rank, u = Q diag(scale) z + noise.
+  struct FactorLaw {
+    at::Tensor unknown;  ///< [m] int64, the rows that are not observed
+    at::Tensor loading;  ///< Q diag(scale), [n, k]
+    at::Tensor root;     ///< [k, k] lower, root root' is the precision of z
+    at::Tensor mean;     ///< [k, p]
+  };
+
+  bool is_complete() const { return rank() == rows(); }
+  /// v_j = lambda + (1 - lambda) d_j, eigenvalues of C: [k, R].
   at::Tensor variances(const at::Tensor& parameters) const;
-  /// Q'U as [n, R, p]: replicas stand side by side, so that one product serves all.
+  /// C^-1 and its derivative in lambda.
+  SpectralFunction precision(const at::Tensor& parameters) const;
+  SpectralFunction precision_slope(const at::Tensor& parameters) const;
+  /// Derivative of log det C in lambda: [R].
+  at::Tensor log_det_slope(const at::Tensor& parameters) const;
+  /// Q'U as [k, R, p]: replicas stand side by side, so that one product serves all.
   at::Tensor rotate(const at::Tensor& latents) const;
-  /// Some rows of Q diag(1/v) times rotated latents [n, R, p]: [R, b, p].
-  /// @param vectors [b, n], these rows of Q
-  at::Tensor rows_of_precision_times(const at::Tensor& parameters,
-                                     const at::Tensor& vectors,
-                                     const at::Tensor& rotated) const;
-  /// parameter_gradient() from rotated latents [n, R, p].
-  at::Tensor gradient_from_rotated(const at::Tensor& parameters,
-                                   const at::Tensor& rotated) const;
+  /// @param rotated [k, R, p]  @param total sum of squares of all latents, [R]
+  Squares squares(const at::Tensor& rotated, const at::Tensor& total) const;
+  /// Some rows of f(C) U: [R, b, p].
+  /// @param vectors [b, k], these rows of Q  @param latents [R, b, p], these rows of U
+  /// @param rotated Q'U [k, R, p]
+  static at::Tensor rows_of_product(const SpectralFunction& function,
+                                    const at::Tensor& vectors,
+                                    const at::Tensor& latents,
+                                    const at::Tensor& rotated);
+  at::Tensor gradient_from_squares(const at::Tensor& parameters, const Squares& squares,
+                                   std::int64_t columns) const;
+  FactorLaw factors_given(const at::Tensor& parameters, const at::Tensor& observed,
+                          const at::Tensor& latents) const;
 
   SpectralDecomposition decomposition_;
 };

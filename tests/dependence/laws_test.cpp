@@ -106,6 +106,23 @@ TEST(Condition, OnNothingIsTheUnconditionalLaw) {
   }
 }
 
+TEST(Condition, OnEverythingLeavesNothing) {
+  const at::Tensor all = whole_numbers({2, 0, 3, 1});
+  for (const Problem& problem :
+       oracle::problems_of_every_structure({3, 1}, 1, 2, /*seed=*/43)) {
+    const at::Tensor latents = problem.latents[0].index_select(0, all);
+    const ConditionalLaw law =
+        problem.dependence->condition(problem.parameters[0], all, latents);
+    EXPECT_EQ(law.rows.size(0), 0) << problem.text();
+    EXPECT_EQ(law.mean.sizes(), at::IntArrayRef({0, 2})) << problem.text();
+    Random random(44);
+    EXPECT_TRUE(at::equal(
+        problem.dependence->sample_given(problem.parameters[0], all, latents, random),
+        problem.latents[0]))
+        << problem.text();
+  }
+}
+
 TEST(Condition, RefusesRowsThatAreMissingOrRepeated) {
   const Independent independent(4);
   const at::Tensor none = at::empty({0}, at::kDouble);
@@ -159,6 +176,13 @@ TEST(Blocks, SharedCorrelationIsOneParameterOrNone) {
   EXPECT_EQ(two.parameter_count(), 1);
   EXPECT_TRUE(at::equal(two.parameter_of_block(), whole_numbers({-1, 0, 0})));
   EXPECT_EQ(Blocks(whole_numbers({5, 2, 9}), shared).parameter_count(), 0);
+}
+
+TEST(Blocks, OneParameterForEachSizeInIncreasingOrder) {
+  const Blocks blocks(whole_numbers({1, 1, 1, 2, 2, 3, 3, 4, 5, 5, 5}),
+                      {.correlation = BlockCorrelation::per_size});
+  EXPECT_EQ(blocks.parameter_count(), 2);
+  EXPECT_TRUE(at::equal(blocks.parameter_of_block(), whole_numbers({1, 0, 0, -1, 1})));
 }
 
 TEST(Blocks, RefuseLabelsThatAreNotAListOfWholeNumbers) {

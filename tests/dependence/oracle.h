@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -16,8 +18,13 @@
 
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/blocks.h"
+#include "kinflow/dependence/families.h"
 #include "kinflow/dependence/independent.h"
+#include "kinflow/dependence/markov_time.h"
 #include "kinflow/dependence/relationship.h"
+#include "kinflow/dependence/relationship_matrices.h"
+#include "kinflow/dependence/relationship_sum.h"
+#include "kinflow/dependence/unstructured.h"
 
 namespace kinflow::oracle {
 
@@ -30,6 +37,7 @@ struct Problem {
   std::shared_ptr<Dependence> dependence;
   DenseCovariance covariance;
   std::int64_t parameter_count;
+  bool is_simplex = false;     // the parameters have the sum 1
   at::Tensor parameters = {};  // [R, k]
   at::Tensor latents = {};     // [R, n, p]
 
@@ -132,19 +140,22 @@ inline Problem blocks_problem(const std::vector<std::int64_t>& sizes,
     labels.push_back(sorted_labels[static_cast<std::size_t>(i)]);
   }
   // One n x n matrix for each parameter, with 1 where it is the covariance.
-  std::vector<at::Tensor> places;
+  std::map<std::int64_t, at::Tensor> place_of_key;
   const at::Tensor label = whole_numbers(labels);
   for (std::size_t b = 0; b < sizes.size(); ++b) {
     if (sizes[b] < 2) continue;
     const at::Tensor member =
         (label == static_cast<std::int64_t>(7 * b) - 10).to(at::kDouble);
     const at::Tensor pairs = at::outer(member, member) - at::diag(member);
-    if (correlation == BlockCorrelation::per_block || places.empty()) {
-      places.push_back(pairs);
-    } else {
-      places[0] = places[0] + pairs;
-    }
+    const std::int64_t key = correlation == BlockCorrelation::shared ? 0
+                             : correlation == BlockCorrelation::per_block
+                                 ? static_cast<std::int64_t>(b)
+                                 : sizes[b];
+    at::Tensor& place = place_of_key[key];
+    place = place.defined() ? place + pairs : pairs;
   }
+  std::vector<at::Tensor> places;
+  for (const auto& [key, place] : place_of_key) places.push_back(place);
   const auto covariance = [places, n](const at::Tensor& parameters) {
     at::Tensor result = at::eye(n, at::kDouble);
     for (std::size_t k = 0; k < places.size(); ++k) {
@@ -152,7 +163,9 @@ inline Problem blocks_problem(const std::vector<std::int64_t>& sizes,
     }
     return result;
   };
-  return {correlation == BlockCorrelation::shared ? "blocks, shared" : "blocks",
+  return {correlation == BlockCorrelation::shared      ? "blocks, shared"
+          : correlation == BlockCorrelation::per_block ? "blocks"
+                                                       : "blocks, per size",
           std::make_shared<Blocks>(label, BlocksOptions{.correlation = correlation}),
           covariance, static_cast<std::int64_t>(places.size())};
 }
@@ -166,6 +179,111 @@ inline Problem relationship_problem(std::int64_t n, std::int64_t rank, Random& r
   };
   return {"relationship of rank " + std::to_string(rank),
           std::make_shared<Relationship>(relationship), covariance, 1};
+}
+
+/// The same from a factor of k columns: C is never decomposed as a whole.
+inline Problem low_rank_problem(std::int64_t n, std::int64_t rank, Random& random) {
+  const at::Tensor factor = std::sqrt(1.7 / rank) * normal({n, rank}, random);
+  const auto covariance = [factor, n](const at::Tensor& parameters) {
+    return parameters[0] * at::eye(n, at::kDouble) +
+           (1 - parameters[0]) * at::mm(factor, factor.t());
+  };
+  return {"low rank " + std::to_string(rank),
+          std::make_shared<Relationship>(decompose_factor(factor)), covariance, 1};
+}
+
+/// The elements of a dense matrix that are not 0.
+inline CompressedRows compress(const at::Tensor& matrix) {
+  CompressedRows result;
+  result.row_starts.push_back(0);
+  for (std::int64_t i = 0; i < matrix.size(0); ++i) {
+    for (std::int64_t j = 0; j < matrix.size(1); ++j) {
+      const double value = matrix[i][j].item<double>();
+      if (value == 0) continue;
+      result.columns.push_back(j);
+      result.values.push_back(value);
+    }
+    result.row_starts.push_back(static_cast<std::int64_t>(result.columns.size()));
+  }
+  return result;
+}
+
+/// Families of the given sizes, rows in random order; some relationship matrices are
+/// singular, some elements inside families are 0.
+inline Problem families_problem(const std::vector<std::int64_t>& sizes,
+                                Random& random) {
+  std::vector<at::Tensor> blocks;
+  for (const std::int64_t m : sizes) {
+    at::Tensor factor = normal({m, (m + 1) / 2 + 1}, random);
+    if (m > 3) factor[1][0] = factor[1][1] = factor[0][2] = 0;
+    blocks.push_back(at::mm(factor, factor.t()) / 2);
+  }
+  const at::Tensor sorted = at::block_diag(blocks);
+  const at::Tensor order = whole_numbers(random.permutation(sorted.size(0)));
+  const at::Tensor matrix = sorted.index_select(0, order).index_select(1, order);
+  const auto covariance = [matrix](const at::Tensor& parameters) {
+    return parameters[0] * at::eye(matrix.size(0), at::kDouble) +
+           (1 - parameters[0]) * matrix;
+  };
+  return {"families", std::make_shared<Families>(compress(matrix)), covariance, 1};
+}
+
+/// Unsorted times, some of them equal.
+inline Problem markov_time_problem(std::int64_t n, bool is_rate_learned,
+                                   Random& random) {
+  at::Tensor times = uniform({n}, -3, 3, random);
+  if (n > 3) times[2] = times[0];
+  if (n > 5) times[5] = times[0];
+  const double given_rate = 0.8;
+  const at::Tensor distance = (times.unsqueeze(0) - times.unsqueeze(1)).abs();
+  const auto covariance = [=](const at::Tensor& parameters) {
+    const at::Tensor rate =
+        is_rate_learned ? parameters[1] : at::full({}, given_rate, at::kDouble);
+    return parameters[0] * at::eye(n, at::kDouble) +
+           (1 - parameters[0]) * (-rate * distance).exp();
+  };
+  MarkovTimeOptions options;
+  if (!is_rate_learned) options.decay_rate = given_rate;
+  return {is_rate_learned ? "Markov time, rate learned" : "Markov time",
+          std::make_shared<MarkovTime>(times, options), covariance,
+          is_rate_learned ? 2 : 1};
+}
+
+/// Blocks, a relationship and decay in time, together.
+inline Problem sum_problem(const std::vector<std::int64_t>& block_sizes,
+                           Random& random) {
+  std::vector<std::int64_t> labels;
+  for (std::size_t b = 0; b < block_sizes.size(); ++b) {
+    labels.insert(labels.end(), static_cast<std::size_t>(block_sizes[b]),
+                  static_cast<std::int64_t>(b));
+  }
+  const auto n = static_cast<std::int64_t>(labels.size());
+  const at::Tensor factor = normal({n, (n + 1) / 2}, random);
+  const std::vector<at::Tensor> parts = {
+      block_relationship(whole_numbers(labels)), at::mm(factor, factor.t()) / n,
+      gaussian_time_relationship(uniform({n}, 0, 5, random), 0.7)};
+  const auto covariance = [parts, n](const at::Tensor& parameters) {
+    at::Tensor result = parameters[0] * at::eye(n, at::kDouble);
+    for (std::size_t r = 0; r < parts.size(); ++r) {
+      result = result + parameters[static_cast<std::int64_t>(r) + 1] * parts[r];
+    }
+    return result;
+  };
+  return {"sum of three", std::make_shared<RelationshipSum>(parts), covariance, 4,
+          /*is_simplex=*/true};
+}
+
+inline Problem unstructured_problem(std::int64_t n) {
+  const at::Tensor places = at::tril_indices(n, n, 0, at::device(at::kCPU));
+  const auto covariance = [places, n](const at::Tensor& parameters) {
+    const at::Tensor lower =
+        at::zeros({n, n}, at::kDouble).index_put({places[0], places[1]}, parameters);
+    const at::Tensor factor = lower.tril(-1) + at::diag(lower.diagonal().exp());
+    const at::Tensor inverse = at::linalg_inv(factor);
+    return at::mm(inverse, inverse.t());
+  };
+  return {"unstructured", std::make_shared<Unstructured>(n), covariance,
+          n * (n + 1) / 2};
 }
 
 inline Problem independent_problem(std::int64_t n) {
@@ -184,10 +302,20 @@ inline std::vector<Problem> problems_of_every_structure(
       independent_problem(n),
       blocks_problem(block_sizes, BlockCorrelation::per_block, random),
       blocks_problem(block_sizes, BlockCorrelation::shared, random),
-      relationship_problem(n, n, random), relationship_problem(n, (n + 2) / 3, random)};
+      blocks_problem(block_sizes, BlockCorrelation::per_size, random),
+      relationship_problem(n, n, random),
+      relationship_problem(n, (n + 2) / 3, random),
+      low_rank_problem(n, (n + 2) / 3, random),
+      low_rank_problem(n, n + 1, random),
+      families_problem(block_sizes, random),
+      markov_time_problem(n, false, random),
+      markov_time_problem(n, true, random),
+      sum_problem(block_sizes, random),
+      unstructured_problem(n)};
   for (Problem& problem : problems) {
     problem.parameters =
         uniform({replicas, problem.parameter_count}, 0.05, 0.95, random);
+    if (problem.is_simplex) problem.parameters /= problem.parameters.sum(1, true);
     problem.latents = normal({replicas, n, columns}, random);
   }
   return problems;

@@ -1,0 +1,145 @@
+// Rows related by a sparse matrix that falls apart into families: C = lambda I +
+// (1 - lambda) G.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kinflow/dependence/relationship.h"
+
+namespace kinflow {
+
+/// A sparse square matrix in compressed rows: the elements of row i are those from
+/// row_starts[i] up to row_starts[i + 1], in any order.
+struct CompressedRows {
+  std::vector<std::int64_t> row_starts;  ///< n + 1 numbers, from 0
+  std::vector<std::int64_t> columns;
+  std::vector<double> values;
+};
+
+struct FamiliesOptions {
+  /// A connected component of more rows is refused: its decomposition needs three
+  /// matrices of its size and time that grows with the third power.
+  std::int64_t largest_component = 5000;
+};
+
+/// C = lambda I + (1 - lambda) G with a sparse G given and lambda in (0, 1) the one
+/// parameter, as in Relationship.
+///
+/// Rows that are connected by non-zero elements of G make a component (a family). Each
+/// component of m rows is decomposed once, as a dense matrix: O(sum of m^3) time, O(sum
+/// of m^2) memory. Everything is exact. All rows cost O(sum of m^2 p), a batch
+/// O(b m p), and lambda costs what there are distinct eigenvalues: a few where families
+/// look alike.
+///
+/// Computes on the CPU. Arguments on other devices are copied there, results back.
+class Families final : public Dependence {
+ public:
+  /// InputError where G is not finite, symmetric and positive semidefinite, holds an
+  /// element twice, or has a component above the limit.
+  /// @param relationship G [n, n], both triangles
+  explicit Families(const CompressedRows& relationship, FamiliesOptions options = {});
+
+  std::int64_t rows() const override {
+    return static_cast<std::int64_t>(component_of_row_.size());
+  }
+  std::int64_t parameter_count() const override { return 1; }
+  std::string kind() const override { return "families"; }
+
+  std::int64_t component_count() const {
+    return static_cast<std::int64_t>(components_.size());
+  }
+  /// [n], numbered in the order of their first rows.
+  const std::vector<std::int64_t>& component_of_row() const {
+    return component_of_row_;
+  }
+  std::int64_t rows_of_largest_component() const;
+  std::int64_t distinct_eigenvalues() const { return distinct_.size(0); }
+
+  at::Tensor log_det(const at::Tensor& parameters) const override;
+  at::Tensor precision_times(const at::Tensor& parameters,
+                             const at::Tensor& latents) const override;
+  at::Tensor quadratic(const at::Tensor& parameters,
+                       const at::Tensor& latents) const override;
+  at::Tensor parameter_gradient(const at::Tensor& parameters,
+                                const at::Tensor& latents) const override;
+  at::Tensor pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
+                        const at::Tensor& latents) const override;
+  at::Tensor pairs_parameter_gradient(const at::Tensor& parameters,
+                                      const at::Tensor& rows,
+                                      const at::Tensor& latents) const override;
+  std::unique_ptr<LatentMemory> make_memory() const override;
+  at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
+                    Random& random) const override;
+  at::Tensor covariance(const at::Tensor& parameters) const override;
+  /// Works family by family; the result's covariance is [m, m] all the same.
+  ConditionalLaw condition(const at::Tensor& parameters, const at::Tensor& observed,
+                           const at::Tensor& latents) const override;
+  /// Works family by family: O(n p) for families of bounded size.
+  at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
+                          const at::Tensor& latents, Random& random) const override;
+
+  /// The lambda that makes the latents most likely, for each replica: [R, 1].
+  /// @param latents [R, n, p]
+  at::Tensor maximum_likelihood_lambda(const at::Tensor& latents) const;
+
+ private:
+  class Memory;
+
+  /// A component's place in the arrays over all components.
+  struct Component {
+    std::int64_t first;    ///< of its rows and eigenvalues
+    std::int64_t size;     ///< m
+    std::int64_t vectors;  ///< of its eigenvectors Q, m x m: row i of Q follows i - 1
+  };
+  /// Observed rows of one component: places among the component's rows, and places in
+  /// the list of observed rows.
+  struct Observed {
+    std::int64_t component;
+    std::vector<std::int64_t> places;
+    std::vector<std::int64_t> positions;
+  };
+
+  /// Numbers the components, in order of their first rows, and lists their rows.
+  void find_components(const CompressedRows& relationship);
+  void decompose(const CompressedRows& relationship, std::int64_t number);
+  void number_eigenvalues();
+
+  const Component& component_of(std::int64_t row) const {
+    return components_[static_cast<std::size_t>(
+        component_of_row_[static_cast<std::size_t>(row)])];
+  }
+  /// The row's numbers in the m eigenvectors of its component.
+  const double* eigenvectors_of_row(std::int64_t row) const;
+  /// lambda + (1 - lambda) d for each distinct eigenvalue d: [R, distinct], on the CPU.
+  at::Tensor variances(const at::Tensor& parameters) const;
+  /// Q'U, component by component: [R, n, p], in the order of the eigenvalues.
+  at::Tensor rotate(const at::Tensor& latents) const;
+  /// Squares of rotated latents, added up over equal eigenvalues: [R, distinct].
+  at::Tensor squares(const at::Tensor& rotated) const;
+  at::Tensor gradient_from_squares(const at::Tensor& parameters,
+                                   const at::Tensor& squares,
+                                   std::int64_t columns) const;
+  /// The law of one component alone.
+  Relationship component_law(const Component& component) const;
+  /// The rows of one component, [m] int64.
+  at::Tensor component_rows(const Component& component) const;
+  /// The components that hold observed rows, with these rows.
+  std::vector<Observed> observed_components(const at::Tensor& observed) const;
+  /// For all groups of the batch's rows that share a component, `visit` gets the
+  /// component and the group's positions in the batch.
+  template <typename Visit>
+  void for_each_group(const at::Tensor& rows, const Visit& visit) const;
+
+  std::vector<Component> components_;
+  std::vector<std::int64_t> component_of_row_;  // [n]
+  std::vector<std::int64_t> place_of_row_;      // [n], within the component
+  std::vector<std::int64_t> row_at_;            // [n], rows in order of components
+  std::vector<double> eigenvalues_;             // [n], in order of components
+  std::vector<double> eigenvectors_;            // sum of m^2
+  std::vector<std::int64_t> distinct_index_;    // [n], of each eigenvalue
+  at::Tensor distinct_;                         // [distinct] float64, increasing
+  at::Tensor distinct_counts_;                  // [distinct] float64
+};
+
+}  // namespace kinflow

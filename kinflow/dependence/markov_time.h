@@ -1,0 +1,135 @@
+// Rows at points in time whose dependence decays exponentially: C = lambda I +
+// (1 - lambda) G with G_ij = exp(-gamma |t_i - t_j|).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kinflow/dependence/dependence.h"
+
+namespace kinflow {
+
+struct MarkovTimeOptions {
+  /// gamma, in units of 1 / time. Where it is not given it is learned.
+  std::optional<double> decay_rate = std::nullopt;
+  /// A memory of more rows takes the parameters' gradient from stretches of about so
+  /// many rows, in turn; see MarkovTime.
+  std::int64_t stretch_rows = 16384;
+};
+
+/// G is the covariance of a stationary Markov process (Ornstein-Uhlenbeck) in time, so
+/// a row's latent is a state of the process with variance 1 - lambda plus noise of its
+/// own with variance lambda. A Kalman filter over the rows in order of time gives log
+/// det C and the quadratic form, a smoother C^-1 U, their derivatives the gradient: O(n
+/// p), in any order of the rows, exact, and without G^-1, so that times may be equal.
+///
+/// Parameters: lambda in (0, 1) and, where it is learned, gamma > 0.
+///
+/// A batch needs few of the other rows: the influence of a row dies out with the
+/// product of the filter's gains, and rows beyond the point where it falls below 1e-18
+/// are left out. So batches cost O(b p) times the length of the memory of the filter,
+/// at most O(n p). The memory's gradient in the parameters is exact up to
+/// MarkovTimeOptions::stretch_rows rows. Above it is that of one stretch of consecutive
+/// rows given all rows before, times the number of stretches; every update moves to
+/// the next stretch, and the mean over all stretches is the exact gradient.
+/// log_det() and pairs_parameter_gradient() cost O(n), without a factor p.
+///
+/// Computes on the CPU. Arguments on other devices are copied there, results back.
+class MarkovTime final : public Dependence {
+ public:
+  /// InputError where times are not finite numbers [n] or the rate is not positive.
+  /// @param times [n], in any order; equal ones are welcome
+  explicit MarkovTime(const at::Tensor& times, MarkovTimeOptions options = {});
+
+  std::int64_t rows() const override {
+    return static_cast<std::int64_t>(row_at_.size());
+  }
+  std::int64_t parameter_count() const override { return options_.decay_rate ? 1 : 2; }
+  std::string kind() const override { return "markov-time"; }
+
+  const MarkovTimeOptions& options() const { return options_; }
+  /// [n] float64, as given.
+  const at::Tensor& times() const { return times_; }
+
+  at::Tensor log_det(const at::Tensor& parameters) const override;
+  at::Tensor precision_times(const at::Tensor& parameters,
+                             const at::Tensor& latents) const override;
+  at::Tensor quadratic(const at::Tensor& parameters,
+                       const at::Tensor& latents) const override;
+  at::Tensor parameter_gradient(const at::Tensor& parameters,
+                                const at::Tensor& latents) const override;
+  at::Tensor pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
+                        const at::Tensor& latents) const override;
+  at::Tensor pairs_parameter_gradient(const at::Tensor& parameters,
+                                      const at::Tensor& rows,
+                                      const at::Tensor& latents) const override;
+  std::unique_ptr<LatentMemory> make_memory() const override;
+
+  /// lambda by its logit, gamma by its logarithm, kept in [1e-12, 1e12].
+  at::Tensor to_unconstrained(const at::Tensor& parameters) const override;
+  at::Tensor from_unconstrained(const at::Tensor& unconstrained) const override;
+  at::Tensor unconstrained_gradient(const at::Tensor& parameters,
+                                    const at::Tensor& gradient) const override;
+
+  at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
+                    Random& random) const override;
+  at::Tensor covariance(const at::Tensor& parameters) const override;
+  /// O(n m) for m unknown rows.
+  ConditionalLaw condition(const at::Tensor& parameters, const at::Tensor& observed,
+                           const at::Tensor& latents) const override;
+  /// O(n p).
+  at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
+                          const at::Tensor& latents, Random& random) const override;
+
+ private:
+  class Memory;
+
+  /// lambda and gamma of one replica.
+  struct Setting {
+    double own_share;
+    double decay_rate;
+  };
+  /// Consecutive places in the order of time, [begin, end), and which of them a batch
+  /// asks for, as pairs of a place and a position in the batch.
+  struct Window {
+    std::int64_t begin;
+    std::int64_t end;
+    std::vector<std::pair<std::int64_t, std::int64_t>> wanted;
+  };
+
+  std::vector<Setting> settings(const at::Tensor& parameters) const;
+  /// Latents [R, n, p] in order of time.
+  at::Tensor in_order(const at::Tensor& latents) const;
+  /// The first place whose row has influence on the row at `place`, not before `stop`;
+  /// and one past the last such place, not after `stop`.
+  std::int64_t first_influence(const Setting& setting, std::int64_t place,
+                               std::int64_t stop) const;
+  std::int64_t last_influence(const Setting& setting, std::int64_t place,
+                              std::int64_t stop) const;
+  /// Windows, in order, outside of which no row has influence on the rows named.
+  std::vector<Window> windows(const Setting& setting, const at::Tensor& rows) const;
+  /// C^-1 U of a window alone, in place: `latents` [end - begin, p] becomes the result.
+  void solve(const Setting& setting, std::int64_t begin, std::int64_t end,
+             double* latents, std::int64_t columns) const;
+  /// Adds the gradient of the objective that the rows from `counted` to `end` bring,
+  /// given those from `begin` to `counted`.
+  /// @param latents of the places from `begin` on, in order of time
+  void add_gradient(const Setting& setting, std::int64_t begin, std::int64_t counted,
+                    std::int64_t end, const double* latents, std::int64_t columns,
+                    double* gradient) const;
+  /// (1 - lambda) G x for x [n, c]: the expected states where x = C^-1 u.
+  at::Tensor common_covariance_times(const Setting& setting, const at::Tensor& x) const;
+  /// The rows' regression on observed ones times what is given for these: [n, c].
+  at::Tensor regress(const at::Tensor& parameters, const at::Tensor& observed,
+                     const at::Tensor& values) const;
+
+  MarkovTimeOptions options_;
+  at::Tensor times_;                        // [n]
+  std::vector<std::int64_t> row_at_;        // [n], rows in order of time
+  std::vector<std::int64_t> place_of_row_;  // [n]
+  std::vector<double> gap_after_;           // [n], time to the next row; the last is 0
+};
+
+}  // namespace kinflow

@@ -1,0 +1,300 @@
+// Exponential decay in time: pairs of a batch, parameters without bounds, draws and
+// conditional laws.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "kinflow/dependence/kalman_filter.h"
+#include "kinflow/dependence/markov_time.h"
+
+namespace kinflow {
+namespace {
+
+constexpr double kSmallestRate = 1e-12;
+
+at::Tensor on_cpu(const at::Tensor& tensor) {
+  return tensor.to(at::kCPU, at::kDouble).contiguous();
+}
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// The elements of A = C^-1 between the rows of a window, which is taken for the whole.
+/// With the filter's F, K, L and N_i = 1/F_{i+1} + L_{i+1}^2 N_{i+1} (0 at the end):
+///     A_ii = 1/F_i + K_i^2 N_i,
+///     A_ij = -K_i L_{i+1} ... L_{j-1} (1/F_j - K_j L_j N_j),   i < j.
+template <typename Number>
+struct PrecisionElements {
+  std::vector<Number> carry;     ///< K
+  std::vector<Number> decay;     ///< L
+  std::vector<Number> diagonal;  ///< A_ii
+  std::vector<Number> head;      ///< 1/F_j - K_j L_j N_j
+};
+
+template <typename Number>
+PrecisionElements<Number> precision_elements(double own_share, double decay_rate,
+                                             const double* gaps, std::int64_t rows) {
+  PrecisionElements<Number> result;
+  std::vector<Number> variance;
+  KalmanFilter<Number> filter(own_share, decay_rate);
+  for (std::int64_t k = 0; k < rows; ++k) {
+    const auto step = filter.step(gaps[k]);
+    result.carry.push_back(step.carry);
+    result.decay.push_back(step.decay);
+    variance.push_back(step.variance);
+  }
+  result.diagonal.resize(index(rows));
+  result.head.resize(index(rows));
+  Number later = 0;
+  for (std::size_t k = index(rows); k-- > 0;) {
+    const Number inverse = Number(1) / variance[k];
+    const Number carry = result.carry[k], decay = result.decay[k];
+    result.diagonal[k] = inverse + carry * carry * later;
+    result.head[k] = inverse - carry * decay * later;
+    later = inverse + decay * decay * later;
+  }
+  return result;
+}
+
+}  // namespace
+
+at::Tensor MarkovTime::pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
+                                  const at::Tensor& latents) const {
+  const at::Tensor batch = on_cpu(checked_latents(parameters, latents, rows.size(0)));
+  const auto all = settings(parameters);
+  const std::int64_t b = batch.size(1), p = batch.size(2);
+  const double weight = pair_weight(b);
+  at::Tensor result = at::empty_like(batch);
+  std::vector<double> sum(index(p));
+  for (std::int64_t r = 0; r < batch.size(0); ++r) {
+    const Setting& setting = all[index(r)];
+    const double* in = batch.data_ptr<double>() + r * b * p;
+    double* out = result.data_ptr<double>() + r * b * p;
+    for (const Window& window : windows(setting, rows)) {
+      const auto elements = precision_elements<double>(
+          setting.own_share, setting.decay_rate, gap_after_.data() + window.begin,
+          window.end - window.begin);
+      // Forwards each row gets the sum over the batch's rows before it, backwards that
+      // over the rows after it.
+      std::fill(sum.begin(), sum.end(), 0);
+      std::int64_t place = window.wanted.front().first;
+      for (const auto& [next, position] : window.wanted) {
+        for (; place < next; ++place) {
+          const double decay = elements.decay[index(place - window.begin)];
+          for (double& number : sum) number *= decay;
+        }
+        const std::size_t k = index(next - window.begin);
+        for (std::int64_t c = 0; c < p; ++c) {
+          const double u = in[position * p + c];
+          out[position * p + c] =
+              elements.diagonal[k] * u + weight * elements.head[k] * sum[index(c)];
+          sum[index(c)] = elements.decay[k] * sum[index(c)] - elements.carry[k] * u;
+        }
+        ++place;
+      }
+      std::fill(sum.begin(), sum.end(), 0);
+      place = window.wanted.back().first;
+      for (auto wanted = window.wanted.rbegin(); wanted != window.wanted.rend();
+           ++wanted) {
+        const auto [next, position] = *wanted;
+        for (; place > next; --place) {
+          const double decay = elements.decay[index(place - window.begin)];
+          for (double& number : sum) number *= decay;
+        }
+        const std::size_t k = index(next - window.begin);
+        for (std::int64_t c = 0; c < p; ++c) {
+          out[position * p + c] -= weight * elements.carry[k] * sum[index(c)];
+          sum[index(c)] = elements.decay[k] * sum[index(c)] +
+                          elements.head[k] * in[position * p + c];
+        }
+        --place;
+      }
+    }
+  }
+  return result.to(latents.device());
+}
+
+at::Tensor MarkovTime::pairs_parameter_gradient(const at::Tensor& parameters,
+                                                const at::Tensor& rows,
+                                                const at::Tensor& latents) const {
+  const at::Tensor batch = on_cpu(checked_latents(parameters, latents, rows.size(0)));
+  const auto all = settings(parameters);
+  const std::int64_t b = batch.size(1), p = batch.size(2);
+  const double weight = pair_weight(b);
+  const double scale = static_cast<double>(this->rows()) / static_cast<double>(b);
+  at::Tensor result = at::empty({batch.size(0), parameter_count()}, at::kDouble);
+  for (std::int64_t r = 0; r < batch.size(0); ++r) {
+    const Setting& setting = all[index(r)];
+    const double* in = batch.data_ptr<double>() + r * b * p;
+    Sensitive trace;
+    for (const Window& window : windows(setting, rows)) {
+      const auto elements = precision_elements<Sensitive>(
+          setting.own_share, setting.decay_rate, gap_after_.data() + window.begin,
+          window.end - window.begin);
+      std::vector<Sensitive> sum(index(p));
+      std::int64_t place = window.wanted.front().first;
+      for (const auto& [next, position] : window.wanted) {
+        for (; place < next; ++place) {
+          const Sensitive& decay = elements.decay[index(place - window.begin)];
+          for (Sensitive& number : sum) number = number * decay;
+        }
+        const std::size_t k = index(next - window.begin);
+        for (std::int64_t c = 0; c < p; ++c) {
+          const double u = in[position * p + c];
+          Sensitive& before = sum[index(c)];
+          trace += elements.diagonal[k] * (u * u) +
+                   elements.head[k] * before * (2 * weight * u);
+          before = elements.decay[k] * before - elements.carry[k] * u;
+        }
+        ++place;
+      }
+    }
+    KalmanFilter<Sensitive> filter(setting.own_share, setting.decay_rate);
+    Sensitive log_det;
+    for (const double gap : gap_after_) {
+      const Sensitive variance = filter.step(gap).variance;
+      log_det.by_share += variance.by_share / variance.value;
+      log_det.by_rate += variance.by_rate / variance.value;
+    }
+    double* out = result.data_ptr<double>() + r * parameter_count();
+    const auto columns = static_cast<double>(p);
+    out[0] = 0.5 * (columns * log_det.by_share + scale * trace.by_share);
+    if (parameter_count() > 1) {
+      out[1] = 0.5 * (columns * log_det.by_rate + scale * trace.by_rate);
+    }
+  }
+  return result.to(parameters.device());
+}
+
+at::Tensor MarkovTime::to_unconstrained(const at::Tensor& parameters) const {
+  at::Tensor result = Dependence::to_unconstrained(parameters);
+  if (options_.decay_rate) return result;
+  const at::Tensor rate = parameters.select(1, 1).to(at::kDouble);
+  result.select(1, 1).copy_(rate.clamp(kSmallestRate, 1 / kSmallestRate).log());
+  return result;
+}
+
+at::Tensor MarkovTime::from_unconstrained(const at::Tensor& unconstrained) const {
+  at::Tensor result = Dependence::from_unconstrained(unconstrained);
+  if (options_.decay_rate) return result;
+  const at::Tensor rate = unconstrained.select(1, 1).to(at::kDouble).exp();
+  result.select(1, 1).copy_(rate.clamp(kSmallestRate, 1 / kSmallestRate));
+  return result;
+}
+
+at::Tensor MarkovTime::unconstrained_gradient(const at::Tensor& parameters,
+                                              const at::Tensor& gradient) const {
+  at::Tensor result = Dependence::unconstrained_gradient(parameters, gradient);
+  if (options_.decay_rate) return result;
+  result.select(1, 1).copy_((gradient * parameters).select(1, 1));
+  return result;
+}
+
+at::Tensor MarkovTime::sample(const at::Tensor& parameters, std::int64_t columns,
+                              Random& random) const {
+  const Setting setting = settings(checked_one_replica(parameters).unsqueeze(0))[0];
+  const at::Tensor own = standard_normal(rows(), columns, random);
+  const at::Tensor common = standard_normal(rows(), columns, random);
+  at::Tensor draw = at::empty({rows(), columns}, at::kDouble);
+  const double own_scale = std::sqrt(setting.own_share);
+  // The state has variance 1 while it moves, and is scaled when it is seen.
+  const double state_scale = std::sqrt(1 - setting.own_share);
+  std::vector<double> state(index(columns), 0);
+  double kept = 0, fresh = 1;
+  for (std::int64_t k = 0; k < rows(); ++k) {
+    const std::int64_t row = row_at_[index(k)];
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const std::int64_t at_c = row * columns + c;
+      double& now = state[index(c)];
+      now = kept * now + fresh * common.data_ptr<double>()[at_c];
+      draw.data_ptr<double>()[at_c] =
+          state_scale * now + own_scale * own.data_ptr<double>()[at_c];
+    }
+    const double distance = setting.decay_rate * gap_after_[index(k)];
+    kept = std::exp(-distance);
+    fresh = std::sqrt(-std::expm1(-2 * distance));
+  }
+  return draw;
+}
+
+at::Tensor MarkovTime::covariance(const at::Tensor& parameters) const {
+  const at::Tensor one = checked_one_replica(parameters);
+  const Setting setting = settings(one.unsqueeze(0))[0];
+  const at::Tensor distance = (times_.unsqueeze(0) - times_.unsqueeze(1)).abs();
+  const at::Tensor common =
+      (1 - setting.own_share) * (-setting.decay_rate * distance).exp();
+  return (common + setting.own_share * at::eye(rows(), at::kDouble)).to(one.device());
+}
+
+at::Tensor MarkovTime::common_covariance_times(const Setting& setting,
+                                               const at::Tensor& x) const {
+  const std::int64_t c = x.size(1);
+  at::Tensor result = x.clone();
+  // Sums over the rows before, then over the rows after.
+  std::vector<double> sum(index(c), 0);
+  const auto pass = [&](std::int64_t place, double gap) {
+    const double kept = std::exp(-setting.decay_rate * gap);
+    const std::int64_t row = row_at_[index(place)];
+    const double* in = x.data_ptr<double>() + row * c;
+    double* out = result.data_ptr<double>() + row * c;
+    for (std::int64_t j = 0; j < c; ++j) {
+      out[j] += sum[index(j)];
+      sum[index(j)] = kept * (sum[index(j)] + in[j]);
+    }
+  };
+  for (std::int64_t k = 0; k < rows(); ++k) pass(k, gap_after_[index(k)]);
+  std::fill(sum.begin(), sum.end(), 0);
+  for (std::int64_t k = rows() - 1; k >= 0; --k) {
+    pass(k, k > 0 ? gap_after_[index(k - 1)] : 0);
+  }
+  return (1 - setting.own_share) * result;
+}
+
+at::Tensor MarkovTime::regress(const at::Tensor& parameters, const at::Tensor& observed,
+                               const at::Tensor& values) const {
+  at::Tensor x = at::zeros({rows(), values.size(1)}, at::kDouble);
+  if (observed.size(0) == 0) return x;
+  const MarkovTime seen(times_.index_select(0, observed), options_);
+  x.index_copy_(
+      0, observed,
+      seen.precision_times(parameters.unsqueeze(0), values.unsqueeze(0)).squeeze(0));
+  return common_covariance_times(settings(parameters.unsqueeze(0))[0], x);
+}
+
+ConditionalLaw MarkovTime::condition(const at::Tensor& parameters,
+                                     const at::Tensor& observed,
+                                     const at::Tensor& latents) const {
+  const at::Tensor unknown = checked_unknown_rows(observed, latents).cpu();
+  const at::Tensor one = on_cpu(checked_one_replica(parameters));
+  const at::Tensor seen = observed.cpu();
+  const at::Tensor mean = regress(one, seen, on_cpu(latents)).index_select(0, unknown);
+  const double rate = settings(one.unsqueeze(0))[0].decay_rate;
+  const at::Tensor time = times_.index_select(0, unknown).unsqueeze(0);
+  const auto common_with_unknown = [&](const at::Tensor& other) {
+    return (1 - one[0]) * (-rate * (other.unsqueeze(1) - time).abs()).exp();
+  };
+  const at::Tensor explained =
+      regress(one, seen, common_with_unknown(times_.index_select(0, seen)))
+          .index_select(0, unknown);
+  const at::Tensor own = one.narrow(0, 0, 1).expand({unknown.size(0)});
+  const at::Tensor covariance =
+      common_with_unknown(time.squeeze(0)) + at::diag(own) - explained;
+  const at::Device device = latents.device();
+  return {unknown.to(device), mean.to(device), covariance.to(device)};
+}
+
+at::Tensor MarkovTime::sample_given(const at::Tensor& parameters,
+                                    const at::Tensor& observed,
+                                    const at::Tensor& latents, Random& random) const {
+  // As in the base class: a draw, corrected by the regression on what it has wrong.
+  checked_unknown_rows(observed, latents);
+  const at::Tensor one = on_cpu(checked_one_replica(parameters));
+  const at::Tensor seen = observed.cpu();
+  const at::Tensor known = on_cpu(latents);
+  at::Tensor draw = sample(one, known.size(1), random);
+  draw += regress(one, seen, known - draw.index_select(0, seen));
+  return draw.index_copy_(0, seen, known);
+}
+
+}  // namespace kinflow
