@@ -5,7 +5,7 @@ DEMO_OUT ?= demo
 
 PACKAGES := g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas-dev \
             liblapacke-dev libcli11-dev nlohmann-json3-dev libfmt-dev libpng-dev \
-            libgtest-dev
+            libgtest-dev zlib1g-dev
 
 .PHONY: demo test build setup test-sanitize fuzz format clean
 
