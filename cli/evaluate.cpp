@@ -10,6 +10,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/evaluate/likelihood.h"
 #include "kinflow/report/text_table.h"
+#include "kinflow/train/fit.h"
 #include "kinflow/train/run_folder.h"
 #include "options.h"
 
@@ -49,9 +50,11 @@ void print_json(const Likelihood& likelihood) {
 
 }  // namespace
 
-void add_evaluate(CLI::App& app, Console& /*console*/) {
+void add_evaluate(CLI::App& app, Console& console) {
   struct Given {
     std::string run, table, group, relationship, device = "cpu";
+    std::string relationship_ids, relationship_scale = "mean-diagonal";
+    std::vector<std::string> id;
     std::optional<double> parameter;
     bool json = false, drop_missing = false;
     std::int64_t threads = 1;
@@ -62,9 +65,14 @@ void add_evaluate(CLI::App& app, Console& /*console*/) {
   verb->add_option("table", given->table, "Table to score")->required();
   auto* group = verb->add_option("--group", given->group,
                                  "Column of block labels: also the joint likelihood");
-  verb->add_option("--relationship", given->relationship,
-                   "Relationship matrix of the rows: also the joint likelihood")
-      ->excludes(group);
+  auto* relationship =
+      verb->add_option("--relationship", given->relationship,
+                       "Relationship matrix of the rows: also the joint likelihood")
+          ->excludes(group);
+  add_relationship_options(*verb, relationship, given->id, given->relationship_ids);
+  add_choice(*verb, "--relationship-scale", given->relationship_scale,
+             relationship_scale_names(),
+             "Divide the matrix by its mean diagonal, or take it as it is");
   verb->add_option("--parameter", given->parameter,
                    "rho or lambda instead of the learned one")
       ->check(number_in(0, 1));
@@ -74,7 +82,7 @@ void add_evaluate(CLI::App& app, Console& /*console*/) {
   verb->add_option("--device", given->device, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   add_threads(*verb, given->threads);
-  verb->callback([given] {
+  verb->callback([given, &console] {
     if (given->parameter && given->group.empty() && given->relationship.empty()) {
       throw InputError(
           "--parameter: expected --group or --relationship, found neither");
@@ -85,12 +93,17 @@ void add_evaluate(CLI::App& app, Console& /*console*/) {
     const auto rows = read_rows(given->table, {.columns = model.columns,
                                                .context = model.context_columns,
                                                .group = given->group,
-                                               .drop_missing = given->drop_missing});
+                                               .drop_missing = given->drop_missing,
+                                               .id = given->id});
     EvaluatedDependence dependence{.by_group = !given->group.empty(),
                                    .relationship = {},
                                    .parameter = given->parameter};
     if (!given->relationship.empty()) {
-      dependence.relationship = read_relationship(given->relationship, rows);
+      dependence.relationship = read_relationship(
+          {.path = given->relationship,
+           .ids = given->relationship_ids,
+           .scale = chosen(relationship_scale_names(), given->relationship_scale)},
+          rows, given->table, console);
     }
     const auto likelihood = evaluate_likelihood(model, rows, dependence);
     given->json ? print_json(likelihood) : print_text(likelihood);

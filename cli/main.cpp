@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   cli::add_sample(app, console);
   cli::add_transform(app, console);
   cli::add_inspect(app, console);
+  cli::add_relationship(app, console);
   cli::add_demo(app, console);
   try {
     app.parse(argc, argv);

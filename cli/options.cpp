@@ -43,6 +43,17 @@ CLI::Validator number_in(double low, double high) {
   return in_range(low, high, "a number", "FLOAT");
 }
 
+void add_relationship_options(CLI::App& verb, CLI::Option* relationship,
+                              std::vector<std::string>& id, std::string& ids_file) {
+  add_list(verb, "--id", id,
+           "Column of ids, or two of family and individual: rows of the matrix are "
+           "matched by id (default: by position)")
+      ->needs(relationship);
+  verb.add_option("--relationship-ids", ids_file,
+                  "Ids of the matrix's rows, one a line (default: the file beside it)")
+      ->needs(relationship);
+}
+
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& help) {
   const auto check = in_range(
       std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(), "an integer", "INT");

@@ -39,6 +39,10 @@ CLI::Option* add_list(CLI::App& verb, const std::string& name,
   return verb.add_option(name, values, help)->delimiter(',')->allow_extra_args(false);
 }
 
+/// --id and --relationship-ids, which need `relationship`.
+void add_relationship_options(CLI::App& verb, CLI::Option* relationship,
+                              std::vector<std::string>& id, std::string& ids_file);
+
 /// --seed, an integer of 64 bits without a sign.
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& help);
 

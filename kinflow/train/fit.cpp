@@ -167,7 +167,10 @@ nlohmann::json new_record(const FitRequest& request) {
     record["valid_hash"] = file_hash(request.data.valid_table);
   }
   if (!request.data.relationship.empty()) {
-    record["relationship_hash"] = file_hash(request.data.relationship);
+    const auto files = find_relationship(request.data.relationship,
+                                         {.ids = request.data.relationship_ids});
+    record["relationship_hash"] = file_hash(files.matrix);
+    if (!files.ids.empty()) record["relationship_ids_hash"] = file_hash(files.ids);
   }
   return record;
 }
@@ -175,7 +178,8 @@ nlohmann::json new_record(const FitRequest& request) {
 // run.json and the model keep the paths, and JSON holds UTF-8 only. Files are read
 // twice, the second time for their hashes.
 void check_paths(const DataRequest& data) {
-  for (const auto& path : {data.table, data.valid_table, data.relationship}) {
+  for (const auto& path :
+       {data.table, data.valid_table, data.relationship, data.relationship_ids}) {
     std::error_code ignored;
     if (std::filesystem::is_fifo(path, ignored)) {
       throw InputError(path + ": expected a file that can be read again, found a pipe");
@@ -192,7 +196,8 @@ void check_same_data(const nlohmann::json& before, const nlohmann::json& now,
   for (const auto& [key, path] :
        {std::pair{"data_hash", request.data.table},
         std::pair{"valid_hash", request.data.valid_table},
-        std::pair{"relationship_hash", request.data.relationship}}) {
+        std::pair{"relationship_hash", request.data.relationship},
+        std::pair{"relationship_ids_hash", request.data.relationship}}) {
     if (before.value(key, nlohmann::json()) != now.value(key, nlohmann::json())) {
       throw InputError(path + ": has changed since the run began; start a new fit");
     }
@@ -208,7 +213,7 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   check_paths(request.data);
   set_threads(request.threads);
   const auto device = find_device(request.device);
-  const auto rows = read_fit_rows(request.data, request.train.seed);
+  const auto rows = read_fit_rows(request.data, request.train.seed, logger);
   const auto dependence = make_dependence(request, rows, device);
 
   set_threads(training_threads(request));

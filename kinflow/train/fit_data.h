@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/core/log.h"
+#include "kinflow/data/match_rows.h"
 #include "kinflow/data/split.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/dependence.h"
@@ -22,10 +24,14 @@ struct DataRequest {
   std::string table;
   std::string valid_table;  ///< empty: a part of `table` is held out
   std::vector<std::string>
-      columns;  ///< empty: all but the group, context and time columns
+      columns;  ///< empty: all but the group, id, context and time columns
   std::vector<std::string> context;
-  std::string group;                ///< column of block labels
-  std::string relationship;         ///< file of a relationship matrix
+  std::string group;             ///< column of block labels
+  std::string relationship;      ///< file of a relationship matrix
+  std::string relationship_ids;  ///< file of its rows' ids; empty: the one beside it
+  RelationshipScale relationship_scale = RelationshipScale::unit_diagonal;
+  std::vector<std::string> id;      ///< columns of ids: individual, or family and
+                                    ///< individual; empty: rows match by position
   std::string time;                 ///< column, for splits by time
   std::optional<SplitBy> split_by;  ///< not given: group where there is one, else rows
   double valid_fraction = 0.15;
@@ -37,6 +43,7 @@ struct TableRows {
   at::Tensor data;                  ///< [n, p]
   at::Tensor context;               ///< [n, c] or undefined
   std::vector<std::string> labels;  ///< [n] block labels, empty without a group column
+  std::vector<SampleId> ids = {};   ///< [n] empty without columns of ids
   std::vector<std::int64_t> kept_rows;  ///< [n] row of the table
   std::int64_t table_rows = 0;  ///< before rows with missing values were dropped
 };
@@ -47,6 +54,7 @@ struct ColumnChoice {
   std::vector<std::string> context = {};
   std::string group = {};
   bool drop_missing = false;
+  std::vector<std::string> id = {};
 };
 TableRows read_rows(const Table& table, const ColumnChoice& choice);
 TableRows read_rows(const std::string& path, const ColumnChoice& choice);
@@ -61,12 +69,16 @@ struct LabelledBlocks {
 LabelledBlocks make_blocks(const std::vector<std::string>& label_of_row,
                            BlockCorrelation correlation, at::Device device = at::kCPU);
 
-/// A relationship matrix for the rows of a table: [n, n] float64, read from a file that
-/// has a row for every row of the table, without those that were dropped.
-at::Tensor read_relationship(const std::string& path, const TableRows& rows);
-/// A relationship matrix of `rows` rows. InputError, with the file's name, also where
-/// it is not positive semidefinite.
-at::Tensor read_relationship(const std::string& path, std::int64_t rows);
+/// A relationship matrix for the rows of a table: [n, n] float64. Rows with ids are
+/// matched by them, others by position: the file then has a row for every row of the
+/// table, also for those that were dropped. InputError, with the file's name, also
+/// where the matrix is not positive semidefinite.
+/// @param table  its name, for messages
+at::Tensor read_relationship(const RelationshipRequest& request, const TableRows& rows,
+                             const std::string& table, Logger& logger);
+/// A relationship matrix of `rows` rows in the order of the file.
+at::Tensor read_relationship(const RelationshipRequest& request, std::int64_t rows,
+                             Logger& logger);
 
 /// Training and validation rows.
 struct FitRows {
@@ -77,6 +89,6 @@ struct FitRows {
 };
 
 /// Reads, checks and splits. Throws InputError; writes nothing.
-FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed);
+FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed, Logger& logger);
 
 }  // namespace kinflow
