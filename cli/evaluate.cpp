@@ -98,14 +98,18 @@ void add_evaluate(CLI::App& app, Console& console) {
     EvaluatedDependence dependence{.by_group = !given->group.empty(),
                                    .relationship = {},
                                    .parameter = given->parameter};
+    std::string note;
     if (!given->relationship.empty()) {
-      dependence.relationship = read_relationship(
+      const auto matched = read_relationship(
           {.path = given->relationship,
            .ids = given->relationship_ids,
            .scale = chosen(relationship_scale_names(), given->relationship_scale)},
-          rows, given->table, console);
+          rows, given->table);
+      dependence.relationship = matched.matrix;
+      note = matched.note;
     }
     const auto likelihood = evaluate_likelihood(model, rows, dependence);
+    if (!note.empty()) console.info(note);
     given->json ? print_json(likelihood) : print_text(likelihood);
   });
 }

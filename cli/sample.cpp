@@ -45,10 +45,14 @@ std::vector<std::int64_t> sizes_for(const Given& given) {
   return sizes;
 }
 
-RelationshipRequest relationship_of(const Given& given) {
-  return {.path = given.relationship,
-          .ids = {},
-          .scale = chosen(relationship_scale_names(), given.relationship_scale)};
+at::Tensor read_matrix(const Given& given, std::int64_t rows, Console& console) {
+  const auto relationship = read_relationship(
+      {.path = given.relationship,
+       .ids = {},
+       .scale = chosen(relationship_scale_names(), given.relationship_scale)},
+      rows);
+  console.info(relationship.note);
+  return relationship.matrix;
 }
 
 SampledRows sample_more(const Given& given, const Model& model, Random& random,
@@ -66,8 +70,7 @@ SampledRows sample_more(const Given& given, const Model& model, Random& random,
   if (by_relationship) {
     const double lambda =
         model.dependence.parameter_for("relationship", given.parameter);
-    const auto matrix = read_relationship(relationship_of(given),
-                                          observed.data.size(0) + rows, console);
+    const auto matrix = read_matrix(given, observed.data.size(0) + rows, console);
     return sample_given_relationship(model, observed, matrix, lambda, random);
   }
   const auto blocks = number_blocks(observed.labels).label_of_block;
@@ -124,8 +127,7 @@ SampledRows draw(const Given& given, const Model& model, Console& console) {
   if (!given.relationship.empty()) {
     const double lambda =
         model.dependence.parameter_for("relationship", given.parameter);
-    const auto matrix =
-        read_relationship(relationship_of(given), needed_rows(given), console);
+    const auto matrix = read_matrix(given, needed_rows(given), console);
     return sample_relationship(model, matrix, lambda, random);
   }
   return sample_rows(model, needed_rows(given), at::Tensor(), random);

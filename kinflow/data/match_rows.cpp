@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "kinflow/core/error.h"
-#include "kinflow/core/log.h"
 #include "kinflow/data/read_relationship.h"
 
 namespace kinflow {
@@ -26,22 +25,23 @@ SampleId key_of(const SampleId& id, bool by_family) {
   return by_family ? id : SampleId{.family = "", .individual = id.individual};
 }
 
-RelationshipFile read_for(const RelationshipRequest& request, bool by_position,
-                          Logger& logger) {
-  auto file = read_relationship(
-      request.path,
-      {.ids = request.ids, .format = {}, .drop_unlisted_parents = by_position});
+TableRelationship read_for(const RelationshipRequest& request, bool by_position) {
+  TableRelationship result{
+      .matrix = read_relationship(
+          request.path,
+          {.ids = request.ids, .format = {}, .drop_unlisted_parents = by_position}),
+      .note = {}};
+  auto& file = result.matrix;
   make_symmetric(file);
-  const double mean = mean_diagonal(file);
-  std::string note;
+  result.note = fmt::format(
+      "{}: {} relationship matrix of {} rows, mean diagonal {:.6g}", file.source,
+      file.is_sparse() ? "sparse" : "dense", file.rows, mean_diagonal(file));
   if (request.scale == RelationshipScale::unit_diagonal) {
     const double factor = rescale_to_unit_diagonal(file);
-    if (factor != 1) note = fmt::format(", rescaled to 1 (times {:.6g})", factor);
+    if (factor != 1)
+      result.note += fmt::format(", rescaled to 1 (times {:.6g})", factor);
   }
-  logger.info(fmt::format(
-      "{}: {} relationship matrix of {} rows, mean diagonal {:.6g}{}", file.source,
-      file.is_sparse() ? "sparse" : "dense", file.rows, mean, note));
-  return file;
+  return result;
 }
 
 }  // namespace
@@ -99,19 +99,21 @@ RowMatch match_rows(const RelationshipFile& file, const TableIds& table) {
   return match;
 }
 
-RelationshipFile relationship_for_table(const RelationshipRequest& request,
-                                        const TableIds& table, Logger& logger) {
-  auto file = read_for(request, /*by_position=*/false, logger);
-  const RowMatch match = match_rows(file, table);
-  logger.info(fmt::format(
-      "{}: {} rows matched by id, 0 only in the table, {} only in the matrix",
-      file.source, match.matched, match.only_in_matrix));
-  return select_rows(std::move(file), match.rows);
+TableRelationship relationship_for_table(const RelationshipRequest& request,
+                                         const TableIds& table) {
+  auto result = read_for(request, /*by_position=*/false);
+  const RowMatch match = match_rows(result.matrix, table);
+  result.note +=
+      fmt::format("; {} rows matched by id, 0 only in the table, {} only in the matrix",
+                  match.matched, match.only_in_matrix);
+  result.matrix = select_rows(std::move(result.matrix), match.rows);
+  return result;
 }
 
-RelationshipFile relationship_by_position(const RelationshipRequest& request,
-                                          std::int64_t expected_rows, Logger& logger) {
-  auto file = read_for(request, /*by_position=*/true, logger);
+TableRelationship relationship_by_position(const RelationshipRequest& request,
+                                           std::int64_t expected_rows) {
+  auto result = read_for(request, /*by_position=*/true);
+  const auto& file = result.matrix;
   if (file.rows != expected_rows) {
     throw InputError(fmt::format(
         "{}: expected a {} x {} matrix, one row for each row of the table, found {} x "
@@ -119,7 +121,8 @@ RelationshipFile relationship_by_position(const RelationshipRequest& request,
         file.source, expected_rows, expected_rows, file.rows, file.rows,
         file.ids.empty() ? "" : "; --id COLUMN matches rows by their ids"));
   }
-  return file;
+  result.note += "; rows matched by position";
+  return result;
 }
 
 }  // namespace kinflow

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +9,6 @@
 #include "kinflow/data/relationship_format.h"
 
 namespace kinflow {
-
-class Logger;
 
 /// The rows of a table by their ids.
 struct TableIds {
@@ -44,15 +41,19 @@ struct RelationshipRequest {
   RelationshipScale scale = RelationshipScale::unit_diagonal;
 };
 
-/// Reads a relationship matrix for the rows of a table, symmetric and with a positive
-/// diagonal, dense or sparse. The scale is that of the whole file, so that it does not
-/// depend on the table. Counts, scale and its factor go to the logger.
-/// @param table  rows that have ids are matched by them
-RelationshipFile relationship_for_table(const RelationshipRequest& request,
-                                        const TableIds& table, Logger& logger);
+/// A relationship matrix whose rows are those of a table.
+struct TableRelationship {
+  RelationshipFile matrix;  ///< symmetric, with a positive diagonal; dense or sparse
+  std::string note;  ///< one line for the user: the scale, its factor, and the counts
+};
+
+/// Reads a relationship matrix for the rows of a table, matched by their ids. The scale
+/// is that of the whole file, so that it does not depend on the table.
+TableRelationship relationship_for_table(const RelationshipRequest& request,
+                                         const TableIds& table);
 /// The same by position: the file must have as many rows as the table, in its order.
 /// Parents of a pedigree without a line of their own have no row.
-RelationshipFile relationship_by_position(const RelationshipRequest& request,
-                                          std::int64_t expected_rows, Logger& logger);
+TableRelationship relationship_by_position(const RelationshipRequest& request,
+                                           std::int64_t expected_rows);
 
 }  // namespace kinflow

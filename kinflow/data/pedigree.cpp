@@ -178,6 +178,12 @@ class PedigreeReader {
   const auto first = std::find(is_ordered.begin(), is_ordered.end(), false);
   std::int64_t person = first - is_ordered.begin();
   for (std::size_t i = 0; i < is_ordered.size(); ++i) person = next(person);
+  // The one with the first line begins.
+  auto first_of_circle = person;
+  for (auto other = next(person); other != person; other = next(other)) {
+    first_of_circle = std::min(first_of_circle, other);
+  }
+  person = first_of_circle;
   std::string people = in_quotes(pedigree.ids[to_size(person)]);
   std::size_t count = 1;
   for (auto other = next(person); other != person; other = next(other), ++count) {

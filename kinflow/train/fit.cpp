@@ -213,7 +213,7 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   check_paths(request.data);
   set_threads(request.threads);
   const auto device = find_device(request.device);
-  const auto rows = read_fit_rows(request.data, request.train.seed, logger);
+  const auto rows = read_fit_rows(request.data, request.train.seed);
   const auto dependence = make_dependence(request, rows, device);
 
   set_threads(training_threads(request));
@@ -259,6 +259,7 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
                             trainer.epochs_done()));
   }
   folder.write_metrics(trainer.history());
+  if (!rows.relationship_note.empty()) logger.info(rows.relationship_note);
   logger.info(
       fmt::format("{} training rows, {} validation rows, {} column{}; {} {}",
                   rows.train.data.size(0), rows.valid.data.size(0), options.dimension,

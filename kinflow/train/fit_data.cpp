@@ -23,17 +23,19 @@ at::Tensor to_tensor(const std::vector<double>& values, std::int64_t rows,
       .contiguous();
 }
 
-at::Tensor to_tensor(RelationshipFile file) {
-  const auto rows = file.rows;
-  const auto source = file.source;
-  const auto values = to_dense(std::move(file));
-  const auto matrix = at::tensor(values, at::kDouble).view({rows, rows});
+RelationshipTensor to_tensor(TableRelationship relationship) {
+  const auto rows = relationship.matrix.rows;
+  const auto source = relationship.matrix.source;
+  const auto values = to_dense(std::move(relationship.matrix));
+  RelationshipTensor result{
+      .matrix = at::tensor(values, at::kDouble).view({rows, rows}),
+      .note = std::move(relationship.note)};
   try {
-    check_positive_semidefinite(matrix);
+    check_positive_semidefinite(result.matrix);
   } catch (const InputError& error) {
     throw InputError(source + ": " + error.what());
   }
-  return matrix;
+  return result;
 }
 
 // A column that is not modelled must not be among those that are.
@@ -165,22 +167,23 @@ LabelledBlocks make_blocks(const std::vector<std::string>& label_of_row,
   return labelled;
 }
 
-at::Tensor read_relationship(const RelationshipRequest& request, std::int64_t rows,
-                             Logger& logger) {
-  return to_tensor(relationship_by_position(request, rows, logger));
+RelationshipTensor read_relationship(const RelationshipRequest& request,
+                                     std::int64_t rows) {
+  return to_tensor(relationship_by_position(request, rows));
 }
 
-at::Tensor read_relationship(const RelationshipRequest& request, const TableRows& rows,
-                             const std::string& table, Logger& logger) {
+RelationshipTensor read_relationship(const RelationshipRequest& request,
+                                     const TableRows& rows, const std::string& table) {
   if (!rows.ids.empty()) {
     return to_tensor(
-        relationship_for_table(request, {.source = table, .ids = rows.ids}, logger));
+        relationship_for_table(request, {.source = table, .ids = rows.ids}));
   }
-  auto file = relationship_by_position(request, rows.table_rows, logger);
-  return to_tensor(select_rows(std::move(file), rows.kept_rows));
+  auto relationship = relationship_by_position(request, rows.table_rows);
+  relationship.matrix = select_rows(std::move(relationship.matrix), rows.kept_rows);
+  return to_tensor(std::move(relationship));
 }
 
-FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed, Logger& logger) {
+FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
   const auto table = read_table(request.table);
   FitRows rows;
   rows.columns =
@@ -208,10 +211,12 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed, Logger& lo
                          request.group);
   }
   if (!request.relationship.empty()) {
-    rows.relationship = read_relationship({.path = request.relationship,
+    auto relationship = read_relationship({.path = request.relationship,
                                            .ids = request.relationship_ids,
                                            .scale = request.relationship_scale},
-                                          rows.train, request.table, logger);
+                                          rows.train, request.table);
+    rows.relationship = std::move(relationship.matrix);
+    rows.relationship_note = std::move(relationship.note);
   }
 
   if (!request.valid_table.empty()) {

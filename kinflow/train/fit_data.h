@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "kinflow/core/log.h"
 #include "kinflow/data/match_rows.h"
 #include "kinflow/data/split.h"
 #include "kinflow/dependence/blocks.h"
@@ -69,26 +68,31 @@ struct LabelledBlocks {
 LabelledBlocks make_blocks(const std::vector<std::string>& label_of_row,
                            BlockCorrelation correlation, at::Device device = at::kCPU);
 
-/// A relationship matrix for the rows of a table: [n, n] float64. Rows with ids are
-/// matched by them, others by position: the file then has a row for every row of the
-/// table, also for those that were dropped. InputError, with the file's name, also
-/// where the matrix is not positive semidefinite.
+/// A relationship matrix for rows of a table.
+struct RelationshipTensor {
+  at::Tensor matrix;  ///< [n, n] float64
+  std::string note;   ///< one line for the user
+};
+/// Reads it. Rows with ids are matched by them, others by position: the file then has a
+/// row for every row of the table, also for those that were dropped. InputError, with
+/// the file's name, also where the matrix is not positive semidefinite.
 /// @param table  its name, for messages
-at::Tensor read_relationship(const RelationshipRequest& request, const TableRows& rows,
-                             const std::string& table, Logger& logger);
+RelationshipTensor read_relationship(const RelationshipRequest& request,
+                                     const TableRows& rows, const std::string& table);
 /// A relationship matrix of `rows` rows in the order of the file.
-at::Tensor read_relationship(const RelationshipRequest& request, std::int64_t rows,
-                             Logger& logger);
+RelationshipTensor read_relationship(const RelationshipRequest& request,
+                                     std::int64_t rows);
 
 /// Training and validation rows.
 struct FitRows {
   std::vector<std::string> columns;
   TableRows train;
   TableRows valid;
-  at::Tensor relationship;  ///< [n, n] of the training rows, or undefined
+  at::Tensor relationship;        ///< [n, n] of the training rows, or undefined
+  std::string relationship_note;  ///< how it was matched and scaled
 };
 
 /// Reads, checks and splits. Throws InputError; writes nothing.
-FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed, Logger& logger);
+FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed);
 
 }  // namespace kinflow
