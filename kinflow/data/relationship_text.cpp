@@ -75,13 +75,17 @@ class TextMatrixReader {
       if (found == width_ + 1) width_ = found;
     }
     const std::size_t expected = is_triangle_ ? count_ : width_;
-    if (values_.size() - start != expected) {
-      throw InputError(fmt::format(
-          "{}:{}: expected {} numbers {}, found {}", file_.source, count_, expected,
-          is_triangle_ ? "as in a lower triangle"
-                       : fmt::format("as in line {}", width_ == first_.size() ? 1 : 2),
-          found));
-    }
+    if (values_.size() - start != expected) fail_for_width(count_, expected, found);
+  }
+
+  [[noreturn]] void fail_for_width(std::size_t line, std::size_t expected,
+                                   std::size_t found) const {
+    throw InputError(fmt::format("{}:{}: expected {} numbers {}, found {}",
+                                 file_.source, line, expected,
+                                 is_triangle_                ? "as in a lower triangle"
+                                 : expected == first_.size() ? "as in line 1"
+                                                             : "as in line 2",
+                                 found));
   }
 
   [[noreturn]] void fail_at(std::size_t line, std::size_t column,
@@ -134,10 +138,9 @@ class TextMatrixReader {
       return {true, 1};
     }
     if (count_ == width_ && width_ == first_.size() + 1) return {true, 1};
+    if (width_ != first_.size()) fail_for_width(2, first_.size(), width_);
     if (names_family && width_ == n + 2 && n > 0) return {true, 2};
-    if (width_ == n && width_ == first_.size() && has_text_in_header()) {
-      return {true, 0};
-    }
+    if (width_ == n && has_text_in_header()) return {true, 0};
     for (const std::size_t columns : {std::size_t{1}, kMaximumIdColumns}) {
       if (width_ == count_ + columns && has_text_in_column(columns - 1)) {
         return {false, columns};

@@ -279,6 +279,8 @@ TEST(Text, HeadersMustAgreeWithTheColumn) {
             "g.txt:2: expected the id of column 1 of the header, 'a', found 'b'");
   EXPECT_EQ(error("a 1 0\na 0 1\n", "g.txt"),
             "g.txt: expected different ids, found 'a' both as id 1 and as id 2");
+  EXPECT_EQ(error("1 0 0\na b 1 0\n", "g.txt"),
+            "g.txt:2: expected 3 numbers as in line 1, found 4");
   EXPECT_EQ(error("1 0\n\n0 1\n", "g.txt"),
             "g.txt:2: expected numbers, found a blank line");
 }
