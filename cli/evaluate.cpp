@@ -70,9 +70,7 @@ void add_evaluate(CLI::App& app, Console& console) {
                        "Relationship matrix of the rows: also the joint likelihood")
           ->excludes(group);
   add_relationship_options(*verb, relationship, given->id, given->relationship_ids);
-  add_choice(*verb, "--relationship-scale", given->relationship_scale,
-             relationship_scale_names(),
-             "Divide the matrix by its mean diagonal, or take it as it is");
+  add_relationship_scale(*verb, relationship, given->relationship_scale);
   verb->add_option("--parameter", given->parameter,
                    "rho or lambda instead of the learned one")
       ->check(number_in(0, 1));

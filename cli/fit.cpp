@@ -71,9 +71,7 @@ void add_data_options(CLI::App& verb, Given& given) {
       "--relationship", data.relationship,
       "Relationship matrix of the rows, in any format of docs/formats.md");
   add_relationship_options(verb, relationship, data.id, data.relationship_ids);
-  add_choice(verb, "--relationship-scale", given.relationship_scale,
-             relationship_scale_names(),
-             "Divide the matrix by its mean diagonal, or take it as it is");
+  add_relationship_scale(verb, relationship, given.relationship_scale);
   verb.add_flag("--independent", given.independent, "Rows are independent");
   verb.add_option("--valid", data.valid_table,
                   "Validation table (default: a part of the training table)");

@@ -9,6 +9,8 @@
 #include <optional>
 #include <thread>
 
+#include "kinflow/train/fit.h"
+
 namespace kinflow::cli {
 namespace {
 
@@ -51,6 +53,13 @@ void add_relationship_options(CLI::App& verb, CLI::Option* relationship,
       ->needs(relationship);
   verb.add_option("--relationship-ids", ids_file,
                   "Ids of the matrix's rows, one a line (default: the file beside it)")
+      ->needs(relationship);
+}
+
+void add_relationship_scale(CLI::App& verb, CLI::Option* relationship,
+                            std::string& scale) {
+  add_choice(verb, "--relationship-scale", scale, relationship_scale_names(),
+             "Divide the matrix by its mean diagonal, or take it as it is")
       ->needs(relationship);
 }
 

@@ -43,6 +43,10 @@ CLI::Option* add_list(CLI::App& verb, const std::string& name,
 void add_relationship_options(CLI::App& verb, CLI::Option* relationship,
                               std::vector<std::string>& id, std::string& ids_file);
 
+/// --relationship-scale, which needs `relationship`.
+void add_relationship_scale(CLI::App& verb, CLI::Option* relationship,
+                            std::string& scale);
+
 /// --seed, an integer of 64 bits without a sign.
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& help);
 

@@ -80,7 +80,9 @@ void print_json(const RelationshipFile& file, const RelationshipCheck& check) {
   for (const auto row : check.indefinite_rows) {
     json["indefinite_rows"].push_back(id_of(file, row));
   }
-  fmt::print("{}\n", json.dump(2));
+  // A path need not be UTF-8.
+  fmt::print("{}\n",
+             json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void print_text(const RelationshipFile& file, const RelationshipCheck& check) {

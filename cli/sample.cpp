@@ -153,14 +153,13 @@ void add_sample(CLI::App& app, Console& console) {
   verb->add_option("--group", given->group,
                    "Column of block labels in the --given table (default: the model's)")
       ->needs(observed);
-  verb->add_option(
-          "--relationship", given->relationship,
-          "Relationship matrix of the drawn rows; with --given, of the observed "
-          "rows followed by the drawn ones")
-      ->excludes(sizes);
-  add_choice(*verb, "--relationship-scale", given->relationship_scale,
-             relationship_scale_names(),
-             "Divide the matrix by its mean diagonal, or take it as it is");
+  auto* relationship =
+      verb->add_option(
+              "--relationship", given->relationship,
+              "Relationship matrix of the drawn rows; with --given, of the observed "
+              "rows followed by the drawn ones")
+          ->excludes(sizes);
+  add_relationship_scale(*verb, relationship, given->relationship_scale);
   verb->add_option(
       "--context", given->context,
       "Table of context columns, for a model that has them; the output keeps "

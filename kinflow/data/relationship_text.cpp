@@ -51,6 +51,7 @@ class TextMatrixReader {
   void read_first_line() {
     first_ = split_cells(lines_.line());
     width_ = first_.size();
+    values_.assign(width_, 0.0);
   }
 
   // Numbers, except in the first cells of a line, which may be ids.
@@ -108,7 +109,7 @@ class TextMatrixReader {
     file_.rows = static_cast<std::int64_t>(n);
     check_numbers(0);
     file_.dense.assign(n * n, 0.0);
-    std::size_t next = 0;
+    std::size_t next = first_.size();
     for (std::size_t line = 1; line <= count_; ++line) {
       double* row = &file_.dense[(line - 1 + shift) * n];
       if (line == 1) {
@@ -202,17 +203,16 @@ class TextMatrixReader {
     }
     file_.rows = static_cast<std::int64_t>(rows);
     take_ids(ids);
-    // The numbers move to the front of `values_`, over the ids; room for those of the
-    // first line is made before them.
+    // The numbers move to the front of `values_`, over the ids.
+    std::size_t next = 0;
     if (!ids.header) {
-      values_.insert(values_.begin(), width_, 0.0);
-      for (std::size_t j = 0; j < columns; ++j) {
-        values_[j] = first_number(j + ids.id_columns);
+      for (; next < columns; ++next) {
+        values_[next] = first_number(next + ids.id_columns);
       }
     }
-    for (std::size_t i = ids.header ? 0 : 1; i < rows; ++i) {
-      std::copy_n(values_.data() + i * width_ + ids.id_columns, columns,
-                  values_.data() + i * columns);
+    for (std::size_t at = first_.size(); at < values_.size(); at += width_) {
+      std::copy_n(values_.data() + at + ids.id_columns, columns, values_.data() + next);
+      next += columns;
     }
     values_.resize(rows * columns);
     file_.dense = std::move(values_);
@@ -269,7 +269,7 @@ class TextMatrixReader {
   bool is_triangle_ = false;
   std::vector<std::string> first_;    // cells of the first line
   std::vector<std::string> leading_;  // the first two cells of the other lines
-  std::vector<double> values_;        // all cells of the other lines
+  std::vector<double> values_;  // room for the first line, all cells of the others
 };
 
 }  // namespace

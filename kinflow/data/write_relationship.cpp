@@ -24,8 +24,8 @@ class OutputFile {
   explicit OutputFile(const std::string& path)
       : file_(path), is_zipped_(path.ends_with(".gz")) {
     // 15: the largest window; 16: a gzip header.
-    if (is_zipped_ && deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16,
-                                   8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (is_zipped_ && deflateInit2(&stream_, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8,
+                                   Z_DEFAULT_STRATEGY) != Z_OK) {
       throw std::bad_alloc();
     }
   }
