@@ -10,6 +10,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/evaluate/likelihood.h"
 #include "kinflow/report/text_table.h"
+#include "kinflow/train/fit.h"
 #include "kinflow/train/run_folder.h"
 #include "options.h"
 
@@ -49,9 +50,11 @@ void print_json(const Likelihood& likelihood) {
 
 }  // namespace
 
-void add_evaluate(CLI::App& app, Console& /*console*/) {
+void add_evaluate(CLI::App& app, Console& console) {
   struct Given {
     std::string run, table, group, relationship, device = "cpu";
+    std::string relationship_ids, relationship_scale = "mean-diagonal";
+    std::vector<std::string> id;
     std::optional<double> parameter;
     std::string out;
     std::vector<std::string> keep;
@@ -64,9 +67,12 @@ void add_evaluate(CLI::App& app, Console& /*console*/) {
   verb->add_option("table", given->table, "Table to score")->required();
   auto* group = verb->add_option("--group", given->group,
                                  "Column of block labels: also the joint likelihood");
-  verb->add_option("--relationship", given->relationship,
-                   "Relationship matrix of the rows: also the joint likelihood")
-      ->excludes(group);
+  auto* relationship =
+      verb->add_option("--relationship", given->relationship,
+                       "Relationship matrix of the rows: also the joint likelihood")
+          ->excludes(group);
+  add_relationship_options(*verb, relationship, given->id, given->relationship_ids);
+  add_relationship_scale(*verb, relationship, given->relationship_scale);
   verb->add_option("--parameter", given->parameter,
                    "rho or lambda instead of the learned one")
       ->check(number_in(0, 1));
@@ -81,7 +87,7 @@ void add_evaluate(CLI::App& app, Console& /*console*/) {
   verb->add_option("--device", given->device, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   add_threads(*verb, given->threads);
-  verb->callback([given] {
+  verb->callback([given, &console] {
     if (given->parameter && given->group.empty() && given->relationship.empty()) {
       throw InputError(
           "--parameter: expected --group or --relationship, found neither");
@@ -97,12 +103,20 @@ void add_evaluate(CLI::App& app, Console& /*console*/) {
     const auto rows = read_rows(table, {.columns = model.columns,
                                         .context = model.context_columns,
                                         .group = given->group,
-                                        .drop_missing = given->drop_missing});
+                                        .drop_missing = given->drop_missing,
+                                        .id = given->id});
     EvaluatedDependence dependence{.by_group = !given->group.empty(),
                                    .relationship = {},
                                    .parameter = given->parameter};
+    std::string note;
     if (!given->relationship.empty()) {
-      dependence.relationship = read_relationship(given->relationship, rows);
+      const auto matched = read_relationship(
+          {.path = given->relationship,
+           .ids = given->relationship_ids,
+           .scale = chosen(relationship_scale_names(), given->relationship_scale)},
+          rows, given->table);
+      dependence.relationship = matched.matrix;
+      note = matched.note;
     }
     const auto likelihood = evaluate_likelihood(model, rows, dependence);
     if (!given->out.empty()) {
@@ -112,6 +126,7 @@ void add_evaluate(CLI::App& app, Console& /*console*/) {
                   {scores.data_ptr<double>(), static_cast<std::size_t>(scores.numel())},
                   kept_columns(table, given->keep, rows.kept_rows, names));
     }
+    if (!note.empty()) console.info(note);
     given->json ? print_json(likelihood) : print_text(likelihood);
   });
 }

@@ -22,7 +22,7 @@ struct Given {
   bool independent = false;
   std::string schedule = "joint", flow = "spline", permutation = "alternating";
   std::string correlation = "per-block", precision = "float32";
-  std::string estimator, split_by;
+  std::string estimator, split_by, relationship_scale = "mean-diagonal";
   std::optional<std::int64_t> layers, patience;
   std::optional<double> start, dependence_rate;
 };
@@ -46,6 +46,9 @@ FitRequest resolve(const Given& given) {
   data.table = absolute(data.table);
   data.valid_table = absolute(data.valid_table);
   data.relationship = absolute(data.relationship);
+  data.relationship_ids = absolute(data.relationship_ids);
+  data.relationship_scale =
+      chosen(relationship_scale_names(), given.relationship_scale);
   if (!given.split_by.empty()) data.split_by = chosen(split_by_names(), given.split_by);
   auto& train = request.train;
   std::optional<Estimator> estimator;
@@ -71,8 +74,11 @@ void add_data_options(CLI::App& verb, Given& given) {
   verb.add_option("table", data.table, "Training table: .csv, .tsv or .npy");
   verb.add_option("--group", data.group,
                   "Column of block labels: repeats of one thing");
-  verb.add_option("--relationship", data.relationship,
-                  "Relationship matrix of the rows: .npy or text");
+  auto* relationship = verb.add_option(
+      "--relationship", data.relationship,
+      "Relationship matrix of the rows, in any format of docs/formats.md");
+  add_relationship_options(verb, relationship, data.id, data.relationship_ids);
+  add_relationship_scale(verb, relationship, given.relationship_scale);
   verb.add_flag("--independent", given.independent, "Rows are independent");
   verb.add_option("--valid", data.valid_table,
                   "Validation table (default: a part of the training table)");

@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   cli::add_sample(app, console);
   cli::add_transform(app, console);
   cli::add_inspect(app, console);
+  cli::add_relationship(app, console);
   cli::add_demo(app, console);
   try {
     if (argc == 1) throw CLI::CallForHelp();

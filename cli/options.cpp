@@ -13,6 +13,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/train/fit.h"
 
 namespace kinflow::cli {
 namespace {
@@ -46,6 +47,24 @@ CLI::Validator integer_in(std::int64_t low, std::int64_t high) {
 
 CLI::Validator number_in(double low, double high) {
   return in_range(low, high, "a number", "FLOAT");
+}
+
+void add_relationship_options(CLI::App& verb, CLI::Option* relationship,
+                              std::vector<std::string>& id, std::string& ids_file) {
+  add_list(verb, "--id", id,
+           "Column of ids, or two of family and individual: rows of the matrix are "
+           "matched by id (default: by position)")
+      ->needs(relationship);
+  verb.add_option("--relationship-ids", ids_file,
+                  "Ids of the matrix's rows, one a line (default: the file beside it)")
+      ->needs(relationship);
+}
+
+void add_relationship_scale(CLI::App& verb, CLI::Option* relationship,
+                            std::string& scale) {
+  add_choice(verb, "--relationship-scale", scale, relationship_scale_names(),
+             "Divide the matrix by its mean diagonal, or take it as it is")
+      ->needs(relationship);
 }
 
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& help) {

@@ -51,6 +51,14 @@ std::vector<TextColumn> kept_columns(const Table& table,
                                      const std::vector<std::int64_t>& rows,
                                      const std::vector<std::string>& output_names);
 
+/// --id and --relationship-ids, which need `relationship`.
+void add_relationship_options(CLI::App& verb, CLI::Option* relationship,
+                              std::vector<std::string>& id, std::string& ids_file);
+
+/// --relationship-scale, which needs `relationship`.
+void add_relationship_scale(CLI::App& verb, CLI::Option* relationship,
+                            std::string& scale);
+
 /// --seed, an integer of 64 bits without a sign.
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& help);
 

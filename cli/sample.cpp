@@ -11,6 +11,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/data/table.h"
 #include "kinflow/data/write_table.h"
+#include "kinflow/train/fit.h"
 #include "kinflow/train/run_folder.h"
 #include "options.h"
 
@@ -19,6 +20,7 @@ namespace {
 
 struct Given {
   std::string run, given, group, relationship, context, out;
+  std::string relationship_scale = "mean-diagonal";
   std::vector<std::int64_t> block_sizes;
   std::optional<std::int64_t> rows;
   std::optional<double> parameter;
@@ -43,7 +45,18 @@ std::vector<std::int64_t> sizes_for(const Given& given) {
   return sizes;
 }
 
-SampledRows sample_more(const Given& given, const Model& model, Random& random) {
+at::Tensor read_matrix(const Given& given, std::int64_t rows, Console& console) {
+  const auto relationship = read_relationship(
+      {.path = given.relationship,
+       .ids = {},
+       .scale = chosen(relationship_scale_names(), given.relationship_scale)},
+      rows);
+  console.info(relationship.note);
+  return relationship.matrix;
+}
+
+SampledRows sample_more(const Given& given, const Model& model, Random& random,
+                        Console& console) {
   const bool by_relationship = !given.relationship.empty();
   const auto group = !given.group.empty() ? given.group : model.dependence.column;
   if (!by_relationship && group.empty()) {
@@ -57,8 +70,7 @@ SampledRows sample_more(const Given& given, const Model& model, Random& random) 
   if (by_relationship) {
     const double lambda =
         model.dependence.parameter_for("relationship", given.parameter);
-    const auto matrix =
-        read_relationship(given.relationship, observed.data.size(0) + rows);
+    const auto matrix = read_matrix(given, observed.data.size(0) + rows, console);
     return sample_given_relationship(model, observed, matrix, lambda, random);
   }
   const auto blocks = number_blocks(observed.labels).label_of_block;
@@ -97,14 +109,14 @@ void check_options(const Given& given, const Model& model) {
   }
 }
 
-SampledRows draw(const Given& given, const Model& model) {
+SampledRows draw(const Given& given, const Model& model, Console& console) {
   Random random(given.seed, stream(Purpose::draws));
   check_options(given, model);
   if (!given.context.empty()) {
     const auto context = read_rows(given.context, {.columns = model.context_columns});
     return sample_rows(model, context.data.size(0), context.data, random);
   }
-  if (!given.given.empty()) return sample_more(given, model, random);
+  if (!given.given.empty()) return sample_more(given, model, random, console);
   if (!given.block_sizes.empty()) {
     const double rho = model.dependence.parameter_for("blocks", given.parameter);
     return sample_blocks(model, sizes_for(given), rho, random);
@@ -112,7 +124,7 @@ SampledRows draw(const Given& given, const Model& model) {
   if (!given.relationship.empty()) {
     const double lambda =
         model.dependence.parameter_for("relationship", given.parameter);
-    const auto matrix = read_relationship(given.relationship, needed_rows(given));
+    const auto matrix = read_matrix(given, needed_rows(given), console);
     return sample_relationship(model, matrix, lambda, random);
   }
   return sample_rows(model, needed_rows(given), at::Tensor(), random);
@@ -120,7 +132,7 @@ SampledRows draw(const Given& given, const Model& model) {
 
 }  // namespace
 
-void add_sample(CLI::App& app, Console& /*console*/) {
+void add_sample(CLI::App& app, Console& console) {
   auto given = std::make_shared<Given>();
   auto* verb = app.add_subcommand("sample", "Draw rows from a model");
   verb->add_option("run", given->run, "Run folder or model file")->required();
@@ -138,11 +150,13 @@ void add_sample(CLI::App& app, Console& /*console*/) {
   verb->add_option("--group", given->group,
                    "Column of block labels in the --given table (default: the model's)")
       ->needs(observed);
-  verb->add_option(
-          "--relationship", given->relationship,
-          "Relationship matrix of the drawn rows; with --given, of the observed "
-          "rows followed by the drawn ones")
-      ->excludes(sizes);
+  auto* relationship =
+      verb->add_option(
+              "--relationship", given->relationship,
+              "Relationship matrix of the drawn rows; with --given, of the observed "
+              "rows followed by the drawn ones")
+          ->excludes(sizes);
+  add_relationship_scale(*verb, relationship, given->relationship_scale);
   verb->add_option(
       "--context", given->context,
       "Table of context columns, for a model that has them; the output keeps "
@@ -154,12 +168,12 @@ void add_sample(CLI::App& app, Console& /*console*/) {
   add_threads(*verb, given->threads);
   verb->add_option("--out", given->out, "Table to write: .csv, .tsv or .npy")
       ->required();
-  verb->callback([given] {
+  verb->callback([given, &console] {
     set_threads(given->threads);
     table_format(given->out);
     check_not_an_input(given->out, {given->given, given->context});
     const auto model = load_model(model_path_of(given->run), at::kCPU, at::kDouble);
-    const auto sample = draw(*given, model);
+    const auto sample = draw(*given, model, console);
     const auto data = sample.data.contiguous();
     if (!at::isfinite(data).all().item<bool>()) {
       throw NumericalError(given->run + ": a drawn row is not finite");

@@ -12,6 +12,7 @@ find_package(Threads REQUIRED)
 # library.
 kinflow_need(fmt "apt install libfmt-dev")
 kinflow_need(nlohmann_json "apt install nlohmann-json3-dev")
+kinflow_need(ZLIB "apt install zlib1g-dev")
 
 # OpenBLAS by name: Debian's reference BLAS is many times slower.
 find_library(KINFLOW_OPENBLAS_LIBRARY openblas

@@ -138,9 +138,9 @@ std::string status_line(const Trainer& trainer, const Dependence& law) {
       fmt::format("valid NLL {} (best {} at {})", format_nats(last.valid_nll_nats),
                   format_nats(trainer.best_valid_nll(best)), trainer.best_epoch(best));
   if (law.parameter_count() > 0) {
-    line +=
-        fmt::format(", typical {} {:.3f}", law.kind() == "relationship" ? "lambda" : "rho",
-                    last.typical_parameter);
+    line += fmt::format(", typical {} {:.3f}",
+                        law.kind() == "relationship" ? "lambda" : "rho",
+                        last.typical_parameter);
   }
   return line;
 }
@@ -208,7 +208,10 @@ nlohmann::json new_record(const FitRequest& request) {
     record["valid_hash"] = file_hash(request.data.valid_table);
   }
   if (!request.data.relationship.empty()) {
-    record["relationship_hash"] = file_hash(request.data.relationship);
+    const auto files = find_relationship(request.data.relationship,
+                                         {.ids = request.data.relationship_ids});
+    record["relationship_hash"] = file_hash(files.matrix);
+    if (!files.ids.empty()) record["relationship_ids_hash"] = file_hash(files.ids);
   }
   return record;
 }
@@ -216,7 +219,8 @@ nlohmann::json new_record(const FitRequest& request) {
 // run.json and the model keep the paths, and JSON holds UTF-8 only. Files are read
 // twice, the second time for their hashes.
 void check_paths(const DataRequest& data) {
-  for (const auto& path : {data.table, data.valid_table, data.relationship}) {
+  for (const auto& path :
+       {data.table, data.valid_table, data.relationship, data.relationship_ids}) {
     std::error_code ignored;
     if (std::filesystem::is_fifo(path, ignored)) {
       throw InputError(path + ": expected a file that can be read again, found a pipe");
@@ -233,7 +237,8 @@ void check_same_data(const nlohmann::json& before, const nlohmann::json& now,
   for (const auto& [key, path] :
        {std::pair{"data_hash", request.data.table},
         std::pair{"valid_hash", request.data.valid_table},
-        std::pair{"relationship_hash", request.data.relationship}}) {
+        std::pair{"relationship_hash", request.data.relationship},
+        std::pair{"relationship_ids_hash", request.data.relationship}}) {
     if (before.value(key, nlohmann::json()) != now.value(key, nlohmann::json())) {
       throw InputError(
           path +
@@ -377,6 +382,7 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   auto record = new_record(request);
   auto folder = open_folder(request, place, record, *made.trainer, logger);
   folder.write_metrics(made.trainer->history());
+  if (!made.rows.relationship_note.empty()) logger.info(made.rows.relationship_note);
   describe(made, request, logger);
   try {
     train(*made.trainer, folder, place, request, *made.dependence.law, logger);

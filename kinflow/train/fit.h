@@ -32,6 +32,7 @@ struct FitRequest {
 
 const Names<SplitBy>& split_by_names();
 const Names<BlockCorrelation>& block_correlation_names();
+const Names<RelationshipScale>& relationship_scale_names();
 nlohmann::json to_json(const FitRequest& request);
 /// Reads what to_json wrote; `source` stands for the file in messages.
 FitRequest fit_request_from(const nlohmann::json& json, const std::string& source);

@@ -5,25 +5,51 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
+#include <utility>
 
 #include "kinflow/core/error.h"
 #include "kinflow/data/in_quotes.h"
-#include "kinflow/data/relationship_matrix.h"
 #include "kinflow/data/table.h"
 #include "kinflow/dependence/relationship.h"
 
 namespace kinflow {
 namespace {
 
+RelationshipTensor to_tensor(TableRelationship relationship) {
+  const auto rows = relationship.matrix.rows;
+  const auto source = relationship.matrix.source;
+  const auto values = to_dense(std::move(relationship.matrix));
+  RelationshipTensor result{
+      .matrix = at::tensor(values, at::kDouble).view({rows, rows}),
+      .note = std::move(relationship.note)};
+  try {
+    check_positive_semidefinite(result.matrix);
+  } catch (const InputError& error) {
+    throw InputError(source + ": " + error.what());
+  }
+  return result;
+}
+
+// A column that is not modelled must not be among those that are.
+void check_one_role(const std::string& column, const std::string& option,
+                    const std::vector<std::string>& modelled,
+                    const std::string& table) {
+  if (std::find(modelled.begin(), modelled.end(), column) == modelled.end()) return;
+  throw InputError(fmt::format(
+      "{}: column {}: expected one role, found it both in {} and in --columns", table,
+      in_quotes(column), option));
+}
+
 // All columns that have no other role.
 std::vector<std::string> remaining_columns(const Table& table,
                                            const DataRequest& request) {
   std::vector<std::string> columns;
   for (const auto& name : table.names()) {
+    const auto is_among = [&](const std::vector<std::string>& others) {
+      return std::find(others.begin(), others.end(), name) != others.end();
+    };
     const bool has_role = name == request.group || name == request.time ||
-                          std::find(request.context.begin(), request.context.end(),
-                                    name) != request.context.end();
+                          is_among(request.context) || is_among(request.id);
     if (!has_role) columns.push_back(name);
   }
   return columns;
@@ -42,6 +68,7 @@ TableRows select(const TableRows& rows, const std::vector<std::int64_t>& chosen)
     if (!rows.labels.empty()) {
       part.labels.push_back(rows.labels[static_cast<std::size_t>(row)]);
     }
+    if (!rows.ids.empty()) part.ids.push_back(rows.ids[static_cast<std::size_t>(row)]);
     part.kept_rows.push_back(rows.kept_rows[static_cast<std::size_t>(row)]);
   }
   return part;
@@ -84,6 +111,7 @@ TableRows read_rows(const Table& table, const ColumnChoice& choice) {
   if (!choice.time.empty() && found == names.end()) names.push_back(choice.time);
   NumericMatrixOptions options{.missing = choice.drop_missing ? MissingPolicy::drop
                                                               : MissingPolicy::refuse};
+  options.label_columns = choice.id;
   if (!choice.group.empty()) options.label_columns.push_back(choice.group);
   auto matrix = numeric_matrix(table, names, options);
 
@@ -103,6 +131,17 @@ TableRows read_rows(const Table& table, const ColumnChoice& choice) {
   if (!choice.group.empty()) rows.labels = labels(table, choice.group, rows.kept_rows);
   for (std::int64_t row = 0; row < matrix.rows && !choice.time.empty(); ++row) {
     rows.times.push_back(values[row][time].item<double>());
+  }
+  if (!choice.id.empty()) {
+    for (auto& individual : labels(table, choice.id.back(), rows.kept_rows)) {
+      rows.ids.push_back(sample_id("", individual));
+    }
+  }
+  if (choice.id.size() > 1) {
+    const auto families = labels(table, choice.id.front(), rows.kept_rows);
+    for (std::size_t i = 0; i < families.size(); ++i) {
+      rows.ids[i] = sample_id(families[i], rows.ids[i].individual);
+    }
   }
   return rows;
 }
@@ -129,25 +168,20 @@ LabelledBlocks make_blocks(const std::vector<std::string>& label_of_row,
   return labelled;
 }
 
-at::Tensor read_relationship(const std::string& path, std::int64_t rows) {
-  const auto matrix =
-      at::tensor(read_relationship_matrix(path, rows), at::kDouble).view({rows, rows});
-  try {
-    check_positive_semidefinite(matrix);
-  } catch (const InputError& error) {
-    throw InputError(path + ": " + error.what());
-  }
-  return matrix;
+RelationshipTensor read_relationship(const RelationshipRequest& request,
+                                     std::int64_t rows) {
+  return to_tensor(relationship_by_position(request, rows));
 }
 
-at::Tensor read_relationship(const std::string& path, const TableRows& rows) {
-  const auto matrix = read_relationship(path, rows.table_rows);
-  if (static_cast<std::int64_t>(rows.kept_rows.size()) == rows.table_rows)
-    return matrix;
-  const std::span<const double> all(matrix.data_ptr<double>(),
-                                    static_cast<std::size_t>(matrix.numel()));
-  const auto kept = static_cast<std::int64_t>(rows.kept_rows.size());
-  return at::tensor(subset(all, rows.kept_rows), at::kDouble).view({kept, kept});
+RelationshipTensor read_relationship(const RelationshipRequest& request,
+                                     const TableRows& rows, const std::string& table) {
+  if (!rows.ids.empty()) {
+    return to_tensor(
+        relationship_for_table(request, {.source = table, .ids = rows.ids}));
+  }
+  auto relationship = relationship_by_position(request, rows.table_rows);
+  relationship.matrix = select_rows(std::move(relationship.matrix), rows.kept_rows);
+  return to_tensor(std::move(relationship));
 }
 
 FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
@@ -158,18 +192,16 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
   if (rows.columns.empty()) {
     throw InputError(request.table + ": expected at least one data column, found none");
   }
-  if (std::find(rows.columns.begin(), rows.columns.end(), request.group) !=
-      rows.columns.end()) {
-    throw InputError(
-        fmt::format("{}: column {}: expected one role, found it both in "
-                    "--group and in --columns",
-                    request.table, in_quotes(request.group)));
+  check_one_role(request.group, "--group", rows.columns, request.table);
+  for (const auto& column : request.id) {
+    check_one_role(column, "--id", rows.columns, request.table);
   }
   const ColumnChoice choice{.columns = rows.columns,
                             .context = request.context,
                             .group = request.group,
                             .time = request.time,
-                            .drop_missing = request.drop_missing};
+                            .drop_missing = request.drop_missing,
+                            .id = request.id};
   rows.train = read_rows(table, choice);
   rows.dropped_rows = table.rows() - rows.train.data.size(0);
   if (rows.train.data.size(0) < 2) {
@@ -182,13 +214,19 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
                          request.group);
   }
   if (!request.relationship.empty()) {
-    rows.relationship = read_relationship(request.relationship, rows.train);
+    auto relationship = read_relationship({.path = request.relationship,
+                                           .ids = request.relationship_ids,
+                                           .scale = request.relationship_scale},
+                                          rows.train, request.table);
+    rows.relationship = std::move(relationship.matrix);
+    rows.relationship_note = std::move(relationship.note);
   }
 
   if (!request.valid_table.empty()) {
     auto scored = choice;
     scored.group.clear();
     scored.time.clear();
+    scored.id.clear();
     rows.valid = read_rows(request.valid_table, scored);
   } else {
     const auto parts = split_rows(rows.train, request, seed);

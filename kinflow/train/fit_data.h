@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/data/match_rows.h"
 #include "kinflow/data/split.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/dependence.h"
@@ -26,10 +27,14 @@ struct DataRequest {
   std::string table;
   std::string valid_table;  ///< empty: a part of `table` is held out
   std::vector<std::string>
-      columns;  ///< empty: all but the group, context and time columns
+      columns;  ///< empty: all but the group, id, context and time columns
   std::vector<std::string> context;
-  std::string group;                ///< column of block labels
-  std::string relationship;         ///< file of a relationship matrix
+  std::string group;             ///< column of block labels
+  std::string relationship;      ///< file of a relationship matrix
+  std::string relationship_ids;  ///< file of its rows' ids; empty: the one beside it
+  RelationshipScale relationship_scale = RelationshipScale::unit_diagonal;
+  std::vector<std::string> id;      ///< columns of ids: individual, or family and
+                                    ///< individual; empty: rows match by position
   std::string time;                 ///< column, for splits by time
   std::optional<SplitBy> split_by;  ///< not given: group where there is one, else rows
   double valid_fraction = 0.15;
@@ -42,6 +47,7 @@ struct TableRows {
   at::Tensor context;               ///< [n, c] or undefined
   std::vector<std::string> labels;  ///< [n] block labels, empty without a group column
   std::vector<double> times;        ///< [n] empty without a time column
+  std::vector<SampleId> ids = {};   ///< [n] empty without columns of ids
   std::vector<std::int64_t> kept_rows;  ///< [n] row of the table
   std::int64_t table_rows = 0;  ///< before rows with missing values were dropped
 };
@@ -53,6 +59,7 @@ struct ColumnChoice {
   std::string group = {};
   std::string time = {};
   bool drop_missing = false;
+  std::vector<std::string> id = {};
 };
 TableRows read_rows(const Table& table, const ColumnChoice& choice);
 TableRows read_rows(const std::string& path, const ColumnChoice& choice);
@@ -67,12 +74,20 @@ struct LabelledBlocks {
 LabelledBlocks make_blocks(const std::vector<std::string>& label_of_row,
                            BlockCorrelation correlation, at::Device device = at::kCPU);
 
-/// A relationship matrix for the rows of a table: [n, n] float64, read from a file that
-/// has a row for every row of the table, without those that were dropped.
-at::Tensor read_relationship(const std::string& path, const TableRows& rows);
-/// A relationship matrix of `rows` rows. InputError, with the file's name, also where
-/// it is not positive semidefinite.
-at::Tensor read_relationship(const std::string& path, std::int64_t rows);
+/// A relationship matrix for rows of a table.
+struct RelationshipTensor {
+  at::Tensor matrix;  ///< [n, n] float64
+  std::string note;   ///< one line for the user
+};
+/// Reads it. Rows with ids are matched by them, others by position: the file then has a
+/// row for every row of the table, also for those that were dropped. InputError, with
+/// the file's name, also where the matrix is not positive semidefinite.
+/// @param table  its name, for messages
+RelationshipTensor read_relationship(const RelationshipRequest& request,
+                                     const TableRows& rows, const std::string& table);
+/// A relationship matrix of `rows` rows in the order of the file.
+RelationshipTensor read_relationship(const RelationshipRequest& request,
+                                     std::int64_t rows);
 
 /// Training and validation rows.
 struct FitRows {
@@ -82,6 +97,7 @@ struct FitRows {
   TableRows valid;
   at::Tensor relationship;        ///< [n, n] of the training rows, or undefined
   at::Tensor valid_relationship;  ///< [m, m] of held-out rows, or undefined
+  std::string relationship_note;  ///< how it was matched and scaled
 };
 
 /// Reads, checks and splits. Throws InputError; writes nothing.

@@ -31,6 +31,13 @@ const Names<BlockCorrelation>& block_correlation_names() {
   return names;
 }
 
+const Names<RelationshipScale>& relationship_scale_names() {
+  static const Names<RelationshipScale> names = {
+      {"mean-diagonal", RelationshipScale::unit_diagonal},
+      {"none", RelationshipScale::none}};
+  return names;
+}
+
 FitRequest with_defaults(FitRequest request) {
   auto& data = request.data;
   auto& train = request.train;
@@ -39,6 +46,15 @@ FitRequest with_defaults(FitRequest request) {
   if (by_group && by_relationship) {
     throw InputError(
         "fit: expected a group column or a relationship matrix, found both");
+  }
+  if (!by_relationship && (!data.id.empty() || !data.relationship_ids.empty())) {
+    throw InputError(
+        "--id and --relationship-ids: expected --relationship FILE, found none");
+  }
+  if (data.id.size() > 2) {
+    throw InputError(
+        "--id: expected one column, or two of family and individual, found " +
+        std::to_string(data.id.size()));
   }
   if (!by_group && !by_relationship) train.schedule = Schedule::baseline;
   data.split_by = data.split_by.value_or(by_group ? SplitBy::group : SplitBy::rows);
@@ -63,6 +79,10 @@ nlohmann::json to_json(const FitRequest& request) {
         {"context", data.context},
         {"group", data.group},
         {"relationship", data.relationship},
+        {"relationship_ids", data.relationship_ids},
+        {"relationship_scale",
+         name_of(relationship_scale_names(), data.relationship_scale)},
+        {"id", data.id},
         {"time", data.time},
         {"split_by", name_of(split_by_names(), data.split_by.value_or(SplitBy::rows))},
         {"valid_fraction", data.valid_fraction},
@@ -90,6 +110,10 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
                   .context = data.texts("context"),
                   .group = data.text("group"),
                   .relationship = data.text("relationship"),
+                  .relationship_ids = data.text("relationship_ids"),
+                  .relationship_scale =
+                      data.one_of("relationship_scale", relationship_scale_names()),
+                  .id = data.texts("id"),
                   .time = data.text("time"),
                   .split_by = data.one_of("split_by", split_by_names()),
                   .valid_fraction = data.number(

@@ -62,7 +62,7 @@ TEST(RelationshipMatrix, EntriesThatAreNoNumbersAreRefused) {
   EXPECT_EQ(text_error("1 0\n0 nan\n", 2),
             "g.txt:2: column 2: expected a finite number, found 'nan'");
   EXPECT_EQ(text_error(std::string("1\0", 2), 1),
-            "g.txt: not a matrix of text: found a NUL byte");
+            "g.txt: not a file of text: found a NUL byte");
   const TemporaryFolder folder;
   write_npy(folder.path("g.npy"), {2, 2}, Numbers{1, 0, INFINITY, 1});
   EXPECT_EQ(

@@ -1,0 +1,176 @@
+// kinflow relationship: check relationship matrices and convert them.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "commands.h"
+#include "kinflow/core/error.h"
+#include "kinflow/data/check_relationship.h"
+#include "kinflow/data/read_relationship.h"
+#include "kinflow/data/write_relationship.h"
+#include "kinflow/report/text_table.h"
+#include "options.h"
+
+namespace kinflow::cli {
+namespace {
+
+constexpr std::size_t kShownTwins = 10;
+
+// What both verbs read.
+struct Given {
+  std::string file, ids, format, out;
+  std::optional<double> threshold;
+  bool rescale = false, listed_only = false, json = false;
+};
+
+RelationshipFile read(const Given& given) {
+  RelationshipOptions options{
+      .ids = given.ids, .format = {}, .drop_unlisted_parents = given.listed_only};
+  if (!given.format.empty()) {
+    options.format = chosen(relationship_format_names(), given.format);
+  }
+  return read_relationship(given.file, options);
+}
+
+void add_input_options(CLI::App& verb, Given& given) {
+  verb.add_option("file", given.file,
+                  "Relationship matrix or pedigree, or GCTA's prefix")
+      ->required();
+  verb.add_option("--ids", given.ids,
+                  "Ids of the rows, one a line (default: the file beside the matrix)");
+  add_choice(verb, "--format", given.format, relationship_format_names(),
+             "Format of the file (default: by its name)");
+  verb.add_flag("--listed-only", given.listed_only,
+                "Pedigrees: leave out parents that have no line of their own");
+}
+
+std::string id_of(const RelationshipFile& file, std::int64_t row) {
+  if (file.ids.empty()) return std::to_string(row + 1);
+  const auto& id = file.ids[static_cast<std::size_t>(row)];
+  return id.family.empty() ? id.individual : id.family + " " + id.individual;
+}
+
+void print_json(const RelationshipFile& file, const RelationshipCheck& check) {
+  nlohmann::json json = {{"file", file.source},
+                         {"rows", check.rows},
+                         {"sparse", check.is_sparse},
+                         {"ids", check.has_ids},
+                         {"related_pairs", check.related_pairs},
+                         {"mean_diagonal", check.mean_diagonal},
+                         {"smallest_diagonal", check.smallest_diagonal},
+                         {"largest_diagonal", check.largest_diagonal},
+                         {"symmetric", check.is_symmetric},
+                         {"twin_count", check.twin_count},
+                         {"twins", nlohmann::json::array()},
+                         {"components", check.components},
+                         {"largest_component", check.largest_component},
+                         {"giant_component", check.has_giant_component},
+                         {"definiteness", name_of(check.definiteness)},
+                         {"indefinite_rows", nlohmann::json::array()},
+                         {"errors", check.errors},
+                         {"warnings", check.warnings}};
+  for (const auto& pair : check.twins) {
+    json["twins"].push_back({{"first", id_of(file, pair.row)},
+                             {"second", id_of(file, pair.column)},
+                             {"correlation", pair.correlation}});
+  }
+  for (const auto row : check.indefinite_rows) {
+    json["indefinite_rows"].push_back(id_of(file, row));
+  }
+  // A path need not be UTF-8.
+  fmt::print("{}\n",
+             json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void print_text(const RelationshipFile& file, const RelationshipCheck& check) {
+  TextTable table({{"", Align::kLeft}, {"", Align::kLeft}});
+  table.add_row({"rows", fmt::format("{}, {}, {} ids", check.rows,
+                                     check.is_sparse ? "sparse" : "dense",
+                                     check.has_ids ? "with" : "without")});
+  const double pairs =
+      0.5 * static_cast<double>(check.rows) * static_cast<double>(check.rows - 1);
+  table.add_row(
+      {"related pairs",
+       fmt::format(
+           "{} ({:.4g}%)", check.related_pairs,
+           pairs > 0 ? 100 * static_cast<double>(check.related_pairs) / pairs : 0)});
+  table.add_row({"diagonal",
+                 fmt::format("mean {:.6g}, from {:.6g} to {:.6g}", check.mean_diagonal,
+                             check.smallest_diagonal, check.largest_diagonal)});
+  table.add_row({"symmetric", check.is_symmetric ? "yes" : "no"});
+  table.add_row({"components", fmt::format("{}, the largest of {} rows",
+                                           check.components, check.largest_component)});
+  table.add_row({"definiteness", name_of(check.definiteness)});
+  table.add_row({"duplicates and twins", std::to_string(check.twin_count)});
+  fmt::print("{}", table.plain());
+  if (check.twins.empty()) return;
+  TextTable twins({{"first", Align::kLeft}, {"second", Align::kLeft}, {"correlation"}});
+  for (std::size_t i = 0; i < std::min(kShownTwins, check.twins.size()); ++i) {
+    const auto& pair = check.twins[i];
+    twins.add_row({id_of(file, pair.row), id_of(file, pair.column),
+                   fmt::format("{:.4f}", pair.correlation)});
+  }
+  fmt::print("\n{}", twins.plain());
+}
+
+void add_check(CLI::App& parent, Console& console) {
+  auto given = std::make_shared<Given>();
+  auto* verb = parent.add_subcommand("check", "Check symmetry, scale, definiteness");
+  add_input_options(*verb, *given);
+  verb->add_flag("--json", given->json, "Print JSON");
+  verb->callback([given, &console] {
+    const auto file = read(*given);
+    const auto check = check_relationship(file);
+    given->json ? print_json(file, check) : print_text(file, check);
+    for (const auto& warning : check.warnings) {
+      console.warning(file.source + ": " + warning);
+    }
+    if (!check.errors.empty()) {
+      throw InputError(file.source + ": " + check.errors.front());
+    }
+  });
+}
+
+void add_convert(CLI::App& parent, Console& console) {
+  auto given = std::make_shared<Given>();
+  auto* verb = parent.add_subcommand("convert", "Write a matrix in another format");
+  add_input_options(*verb, *given);
+  verb->add_option("--sparsify", given->threshold,
+                   "Set entries with a smaller absolute value to 0")
+      ->check(number_in(0, 1e300));
+  verb->add_flag("--rescale", given->rescale, "Divide by the mean diagonal");
+  verb->add_option("--out", given->out, "File to write; its ending tells the format")
+      ->required();
+  verb->callback([given, &console] {
+    auto file = read(*given);
+    make_symmetric(file);
+    if (given->rescale) {
+      const double factor = rescale_to_unit_diagonal(file);
+      console.info(fmt::format("{}: rescaled by {:.6g}", file.source, factor));
+    }
+    if (given->threshold) file = sparsify(file, *given->threshold);
+    for (const auto& path : write_relationship(given->out, file)) {
+      console.info(path + ": written");
+    }
+    if (!given->threshold) return;
+    const auto check = check_relationship(file);
+    for (const auto& problem : check.errors) {
+      console.warning(given->out + ": " + problem);
+    }
+  });
+}
+
+}  // namespace
+
+void add_relationship(CLI::App& app, Console& console) {
+  auto* verb =
+      app.add_subcommand("relationship", "Check and convert relationship matrices");
+  verb->require_subcommand(1);
+  add_check(*verb, console);
+  add_convert(*verb, console);
+}
+
+}  // namespace kinflow::cli

@@ -1,0 +1,128 @@
+// Matching by ids, with counts.
+#include "kinflow/data/match_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "kinflow/core/error.h"
+#include "kinflow/data/read_relationship.h"
+
+namespace kinflow {
+namespace {
+
+constexpr std::size_t kNamedIds = 5;
+constexpr std::int64_t kSeveral = -1;
+
+bool has_families(const std::vector<SampleId>& ids) {
+  return std::any_of(ids.begin(), ids.end(),
+                     [](const SampleId& id) { return !id.family.empty(); });
+}
+
+/// The id as it counts in a comparison.
+SampleId key_of(const SampleId& id, bool by_family) {
+  return by_family ? id : SampleId{.family = "", .individual = id.individual};
+}
+
+TableRelationship read_for(const RelationshipRequest& request, bool by_position) {
+  TableRelationship result{
+      .matrix = read_relationship(
+          request.path,
+          {.ids = request.ids, .format = {}, .drop_unlisted_parents = by_position}),
+      .note = {}};
+  auto& file = result.matrix;
+  make_symmetric(file);
+  result.note = fmt::format(
+      "{}: {} relationship matrix of {} rows, mean diagonal {:.6g}", file.source,
+      file.is_sparse() ? "sparse" : "dense", file.rows, mean_diagonal(file));
+  if (request.scale == RelationshipScale::unit_diagonal) {
+    const double factor = rescale_to_unit_diagonal(file);
+    if (factor != 1)
+      result.note += fmt::format(", rescaled to 1 (times {:.6g})", factor);
+  }
+  return result;
+}
+
+}  // namespace
+
+RowMatch match_rows(const RelationshipFile& file, const TableIds& table) {
+  if (file.ids.empty()) {
+    throw InputError(file.source +
+                     ": expected ids to match the table's rows with, found none; give "
+                     "--relationship-ids FILE");
+  }
+  const bool by_family = has_families(table.ids) && has_families(file.ids);
+  std::unordered_map<SampleId, std::int64_t> row_of;
+  row_of.reserve(file.ids.size());
+  for (std::size_t i = 0; i < file.ids.size(); ++i) {
+    const auto [found, is_new] =
+        row_of.emplace(key_of(file.ids[i], by_family), static_cast<std::int64_t>(i));
+    if (!is_new) found->second = kSeveral;
+  }
+  RowMatch match;
+  match.rows.reserve(table.ids.size());
+  std::unordered_map<SampleId, std::size_t> seen;
+  std::size_t unknown = 0;
+  std::string named;
+  for (std::size_t i = 0; i < table.ids.size(); ++i) {
+    const SampleId key = key_of(table.ids[i], by_family);
+    const auto [first, is_new] = seen.emplace(key, i);
+    if (!is_new) {
+      throw InputError(fmt::format(
+          "{}: expected different ids, found {} in rows {} and {} (of those without "
+          "missing values)",
+          table.source, in_quotes(key), first->second + 1, i + 1));
+    }
+    const auto found = row_of.find(key);
+    if (found == row_of.end()) {
+      if (++unknown <= kNamedIds) {
+        named += (named.empty() ? "" : ", ") + in_quotes(table.ids[i]);
+      }
+    } else if (found->second == kSeveral) {
+      throw InputError(
+          fmt::format("{}: expected one person {} in {}, found it in several families; "
+                      "give --id FAMILY,INDIVIDUAL",
+                      table.source, in_quotes(key), file.source));
+    } else {
+      match.rows.push_back(found->second);
+    }
+  }
+  if (unknown > 0) {
+    throw InputError(fmt::format(
+        "{}: expected ids that {} has, found {} of {} that it has not: {}{}",
+        table.source, file.source, unknown, table.ids.size(), named,
+        unknown > kNamedIds ? ", ..." : ""));
+  }
+  match.matched = static_cast<std::int64_t>(match.rows.size());
+  match.only_in_matrix = file.rows - match.matched;
+  return match;
+}
+
+TableRelationship relationship_for_table(const RelationshipRequest& request,
+                                         const TableIds& table) {
+  auto result = read_for(request, /*by_position=*/false);
+  const RowMatch match = match_rows(result.matrix, table);
+  result.note +=
+      fmt::format("; {} rows matched by id, 0 only in the table, {} only in the matrix",
+                  match.matched, match.only_in_matrix);
+  result.matrix = select_rows(std::move(result.matrix), match.rows);
+  return result;
+}
+
+TableRelationship relationship_by_position(const RelationshipRequest& request,
+                                           std::int64_t expected_rows) {
+  auto result = read_for(request, /*by_position=*/true);
+  const auto& file = result.matrix;
+  if (file.rows != expected_rows) {
+    throw InputError(fmt::format(
+        "{}: expected a {} x {} matrix, one row for each row of the table, found {} x "
+        "{}{}",
+        file.source, expected_rows, expected_rows, file.rows, file.rows,
+        file.ids.empty() ? "" : "; --id COLUMN matches rows by their ids"));
+  }
+  result.note += "; rows matched by position";
+  return result;
+}
+
+}  // namespace kinflow

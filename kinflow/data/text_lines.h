@@ -1,0 +1,68 @@
+// Lines of a text file, plain or gzipped, read piece by piece.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kinflow {
+
+/// Walks over the lines of a text without holding all of it. Bytes that start with
+/// gzip's magic number are unzipped on the way, several members in a row included.
+/// InputError for a file that cannot be read, gzip data that are damaged or cut off,
+/// zstd data, and a NUL byte.
+class TextLines {
+ public:
+  explicit TextLines(const std::string& path);
+  /// Bytes in memory, which must outlive the reader; `source` stands for the file.
+  TextLines(std::string_view bytes, std::string source);
+  ~TextLines();
+  TextLines(const TextLines&) = delete;
+  TextLines& operator=(const TextLines&) = delete;
+
+  /// Goes to the next line; false at the end. The last line needs no newline.
+  bool next();
+  /// Goes to the next line that holds more than blanks.
+  bool next_filled();
+  /// Makes the current line the next one again. Once between two calls of next().
+  void put_back();
+  /// The current line without its end, valid until the next call of next().
+  std::string_view line() const { return line_; }
+  /// Number of the current line, from 1.
+  std::int64_t number() const { return number_; }
+  const std::string& source() const { return source_; }
+  /// Throws InputError "SOURCE:LINE: WHAT".
+  [[noreturn]] void fail(const std::string& what) const;
+
+ private:
+  class Inflater;
+  using Read = std::function<std::size_t(char*, std::size_t)>;
+
+  void start();
+  void refill();
+
+  std::string source_;
+  Read read_;  // bytes as they are in the file
+  std::unique_ptr<Inflater> inflater_;
+  std::string buffer_;
+  std::size_t position_ = 0;  // of what has not been given out
+  std::string_view line_;
+  std::int64_t number_ = 0;
+  bool at_end_ = false;  // of the file; the buffer may hold more
+  bool is_put_back_ = false;
+};
+
+/// The next piece of `rest` between blanks, tabs and commas, which loses it; quotes
+/// around a piece are taken off. False where nothing is left.
+bool next_cell(std::string_view& rest, std::string_view& cell);
+
+/// All pieces of a line, as next_cell() gives them.
+std::vector<std::string> split_cells(std::string_view line);
+
+/// `text` in lower case, ASCII only.
+std::string lower_case(std::string_view text);
+
+}  // namespace kinflow

@@ -1,0 +1,257 @@
+// One writer for each format, all over the same walk along rows.
+#include "kinflow/data/write_relationship.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <charconv>
+#include <memory>
+#include <new>
+#include <span>
+
+#include "kinflow/core/atomic_file.h"
+#include "kinflow/core/error.h"
+#include "kinflow/data/npy.h"
+
+namespace kinflow {
+namespace {
+
+using Format = RelationshipFormat;
+
+/// An output file that gzips what it is given where its name ends in .gz.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path)
+      : file_(path), is_zipped_(path.ends_with(".gz")) {
+    // 15: the largest window; 16: a gzip header.
+    if (is_zipped_ && deflateInit2(&stream_, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8,
+                                   Z_DEFAULT_STRATEGY) != Z_OK) {
+      throw std::bad_alloc();
+    }
+  }
+  ~OutputFile() {
+    if (is_zipped_) deflateEnd(&stream_);
+  }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::string_view bytes) {
+    is_zipped_ ? deflate_all(bytes, Z_NO_FLUSH) : file_.write(bytes);
+  }
+  void commit() {
+    if (is_zipped_) deflate_all({}, Z_FINISH);
+    file_.commit();
+  }
+
+ private:
+  void deflate_all(std::string_view bytes, int flush) {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream_.avail_in = static_cast<uInt>(bytes.size());
+    do {
+      stream_.next_out = reinterpret_cast<Bytef*>(output_);
+      stream_.avail_out = sizeof(output_);
+      deflate(&stream_, flush);
+      file_.write({output_, sizeof(output_) - stream_.avail_out});
+    } while (stream_.avail_out == 0);
+  }
+
+  AtomicFile file_;
+  bool is_zipped_;
+  z_stream stream_ = {};
+  char output_[1 << 16];
+};
+
+void append_number(std::string& line, double value) {
+  char digits[32];
+  line.append(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
+}
+
+/// Row i of the matrix as n values.
+std::vector<double> dense_row(const RelationshipFile& file, std::int64_t row) {
+  std::vector<double> values(static_cast<std::size_t>(file.rows));
+  visit_row(file, row, [&](std::int64_t column, double value) {
+    values[static_cast<std::size_t>(column)] = value;
+  });
+  return values;
+}
+
+template <typename Number>
+void write_numbers(OutputFile& output, std::span<const double> values) {
+  const std::vector<Number> numbers(values.begin(), values.end());
+  output.write(
+      {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)});
+}
+
+/// Rows as text or binary: the lower triangle with its diagonal, or whole rows.
+template <typename Write>
+void write_rows(const std::string& path, const RelationshipFile& file, bool is_triangle,
+                const Write& write) {
+  auto output = std::make_unique<OutputFile>(path);
+  for (std::int64_t i = 0; i < file.rows; ++i) {
+    const auto values = dense_row(file, i);
+    write(*output, std::span(values).first(
+                       static_cast<std::size_t>(is_triangle ? i + 1 : file.rows)));
+  }
+  output->commit();
+}
+
+/// Text lines for the entries of the lower triangle that are not 0, and the diagonal.
+template <typename Line>
+void write_entries(const std::string& path, const std::string& header,
+                   const RelationshipFile& file, bool with_zeros, const Line& line_of) {
+  auto output = std::make_unique<OutputFile>(path);
+  output->write(header);
+  std::string lines;
+  for (std::int64_t i = 0; i < file.rows; ++i) {
+    lines.clear();
+    const auto add = [&](std::int64_t j, double value) {
+      if (j > i || (value == 0 && j != i && !with_zeros)) return;
+      lines += line_of(i, j);
+      append_number(lines, value);
+      lines += '\n';
+    };
+    if (with_zeros) {
+      const auto values = dense_row(file, i);
+      for (std::int64_t j = 0; j <= i; ++j) add(j, values[static_cast<std::size_t>(j)]);
+    } else {
+      visit_row(file, i, add);
+    }
+    output->write(lines);
+  }
+  output->commit();
+}
+
+void write_text_row(OutputFile& output, std::span<const double> values,
+                    char separator) {
+  std::string line;
+  for (const double value : values) {
+    append_number(line, value);
+    line += separator;
+  }
+  line.back() = '\n';
+  output.write(line);
+}
+
+std::int64_t lower_entries(const RelationshipFile& file) {
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < file.rows; ++i) {
+    visit_row(file, i, [&](std::int64_t j, double value) {
+      count += j == i || (j < i && value != 0);
+    });
+  }
+  return count;
+}
+
+void check_ids(const std::string& path, const RelationshipFile& file, Format format) {
+  const bool needs_ids = format == Format::grm_binary || format == Format::grm_list ||
+                         format == Format::grm_sparse || format == Format::rel_text ||
+                         format == Format::rel_binary || format == Format::pairs;
+  if (needs_ids && file.ids.empty()) {
+    throw InputError(fmt::format(
+        "{}: expected ids, which this format needs, found none in {}; give --ids FILE",
+        path, file.source));
+  }
+  for (const SampleId& id : file.ids) {
+    if ((id.family + id.individual).find_first_of(" \t,\"") == std::string::npos) {
+      continue;
+    }
+    throw InputError(
+        fmt::format("{}: expected ids without blanks, commas and quotes, "
+                    "which the format cannot hold, found {}",
+                    path, in_quotes(id)));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> write_relationship(const std::string& path,
+                                            const RelationshipFile& file) {
+  const Format format = relationship_format(path);
+  const std::string plain =
+      path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
+  const bool is_text =
+      plain.ends_with(".txt") || plain.ends_with(".tsv") || plain.ends_with(".csv");
+  const bool is_binary = format == Format::npy || format == Format::grm_binary ||
+                         format == Format::rel_binary;
+  if (format == Format::king_text || format == Format::king_binary ||
+      format == Format::pedigree || (format == Format::text && !is_text) ||
+      (is_binary && plain != path)) {
+    throw InputError(path +
+                     ": expected a name that ends in .npy, .grm.bin, .grm.gz, .grm.sp, "
+                     ".rel, .rel.bin, .mtx, .kin0, .txt, .tsv or .csv");
+  }
+  check_ids(path, file, format);
+  std::vector<std::string> written;
+  if (!file.ids.empty() && format != Format::pairs) {
+    written.push_back(ids_path_for(path, format));
+    write_file_atomically(written.back(), sample_id_lines(file.ids));
+  }
+  const double variants = file.variants > 0 ? file.variants : 1;
+  const auto float32 = [](OutputFile& output, std::span<const double> values) {
+    write_numbers<float>(output, values);
+  };
+  switch (format) {
+    case Format::npy:
+      write_npy(path, {file.rows, file.rows},
+                file.is_sparse() ? to_dense(file) : file.dense);
+      break;
+    case Format::grm_binary:
+      written.push_back(plain.substr(0, plain.size() - 4) + ".N.bin");
+      write_rows(written.back(), file, true,
+                 [&](OutputFile& output, std::span<const double> values) {
+                   write_numbers<float>(output,
+                                        std::vector<double>(values.size(), variants));
+                 });
+      write_rows(path, file, true, float32);
+      break;
+    case Format::grm_list:
+      write_entries(path, "", file, true, [&](std::int64_t i, std::int64_t j) {
+        return fmt::format("{}\t{}\t{}\t", i + 1, j + 1, variants);
+      });
+      break;
+    case Format::grm_sparse:
+      write_entries(path, "", file, false, [](std::int64_t i, std::int64_t j) {
+        return fmt::format("{}\t{}\t", i, j);
+      });
+      break;
+    case Format::rel_text:
+      write_rows(path, file, true, [](OutputFile& output, auto values) {
+        write_text_row(output, values, '\t');
+      });
+      break;
+    case Format::rel_binary:
+      write_rows(path, file, false, [](OutputFile& output, auto values) {
+        write_numbers<double>(output, values);
+      });
+      break;
+    case Format::matrix_market:
+      write_entries(path,
+                    fmt::format("%%MatrixMarket matrix coordinate real symmetric\n"
+                                "{} {} {}\n",
+                                file.rows, file.rows, lower_entries(file)),
+                    file, false, [](std::int64_t i, std::int64_t j) {
+                      return fmt::format("{} {} ", i + 1, j + 1);
+                    });
+      break;
+    case Format::pairs:
+      write_entries(path, "#FID1\tIID1\tFID2\tIID2\tRELATIONSHIP\n", file, false,
+                    [&](std::int64_t i, std::int64_t j) {
+                      std::string cells;
+                      for (const auto row : {i, j}) {
+                        const auto& id = file.ids[static_cast<std::size_t>(row)];
+                        cells += (id.family.empty() ? "0" : id.family) + "\t" +
+                                 id.individual + "\t";
+                      }
+                      return cells;
+                    });
+      break;
+    default:
+      write_rows(path, file, false, [&](OutputFile& output, auto values) {
+        write_text_row(output, values, plain.ends_with(".csv") ? ',' : '\t');
+      });
+  }
+  written.push_back(path);
+  return written;
+}
+
+}  // namespace kinflow
