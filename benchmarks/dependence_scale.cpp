@@ -287,7 +287,14 @@ class LogPanel {
     series.x.push_back(std::log10(static_cast<double>(rows)));
     series.y.push_back(std::log10(cost.*cost_));
   }
-  const Panel& panel() const { return panel_; }
+  /// The panel; one with a legend has room for it below the lines.
+  Panel panel() const {
+    Panel result = panel_;
+    if (std::get<Series>(panel_.layers.front()).name.empty()) return result;
+    const Limits limits = limits_of_layers(panel_.layers, /*is_x=*/false);
+    result.y = Limits{limits.low - 0.7 * (limits.high - limits.low), limits.high};
+    return result;
+  }
 
  private:
   Panel panel_;
