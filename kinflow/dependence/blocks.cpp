@@ -105,10 +105,58 @@ Blocks::Terms Blocks::terms(const at::Tensor& parameters,
 
 Blocks::Sums Blocks::sums(const at::Tensor& latents) const {
   const std::int64_t replicas = latents.size(0);
+  if (latents.is_cpu()) return sums_on_cpu(latents.contiguous());
   return {at::zeros({replicas, block_count(), latents.size(2)}, latents.options())
               .index_add_(1, block_of_row_, latents),
           at::zeros({replicas, block_count()}, latents.options())
               .index_add_(1, block_of_row_, latents.square().sum(2))};
+}
+
+Blocks::Sums Blocks::sums_on_cpu(const at::Tensor& latents) const {
+  const std::int64_t replicas = latents.size(0), p = latents.size(2);
+  Sums result{at::zeros({replicas, block_count(), p}, latents.options()),
+              at::zeros({replicas, block_count()}, latents.options())};
+  const auto* block = block_of_row_.data_ptr<std::int64_t>();
+  const double* row = latents.data_ptr<double>();
+  for (std::int64_t r = 0; r < replicas; ++r) {
+    double* sum = result.latents.data_ptr<double>() + r * block_count() * p;
+    double* square = result.squares.data_ptr<double>() + r * block_count();
+    for (std::int64_t i = 0; i < rows(); ++i, row += p) {
+      double* of_block = sum + block[i] * p;
+      double total = 0;
+      for (std::int64_t c = 0; c < p; ++c) {
+        of_block[c] += row[c];
+        total += row[c] * row[c];
+      }
+      square[block[i]] += total;
+    }
+  }
+  return result;
+}
+
+at::Tensor Blocks::precision_times_on_cpu(const at::Tensor& parameters,
+                                          const at::Tensor& latents) const {
+  const Terms block_terms = terms(parameters);
+  const at::Tensor share = (block_terms.correlation / block_terms.along).contiguous();
+  const at::Tensor scale = block_terms.across.reciprocal().contiguous();
+  const at::Tensor sum = sums_on_cpu(latents).latents;
+  const std::int64_t p = latents.size(2);
+  at::Tensor result = at::empty_like(latents);
+  const auto* block = block_of_row_.data_ptr<std::int64_t>();
+  const double* in = latents.data_ptr<double>();
+  double* out = result.data_ptr<double>();
+  for (std::int64_t r = 0; r < latents.size(0); ++r) {
+    for (std::int64_t i = 0; i < rows(); ++i, in += p, out += p) {
+      const std::int64_t at_block = r * block_count() + block[i];
+      const double* of_block = sum.data_ptr<double>() + at_block * p;
+      const double weight = share.data_ptr<double>()[at_block];
+      const double factor = scale.data_ptr<double>()[at_block];
+      for (std::int64_t c = 0; c < p; ++c) {
+        out[c] = factor * (in[c] - weight * of_block[c]);
+      }
+    }
+  }
+  return result;
 }
 
 Blocks::Squares Blocks::squares(const Sums& sums) const {
@@ -149,6 +197,7 @@ at::Tensor Blocks::log_det(const at::Tensor& parameters) const {
 at::Tensor Blocks::precision_times(const at::Tensor& parameters,
                                    const at::Tensor& latents) const {
   const at::Tensor all = checked_latents(parameters, latents, rows());
+  if (all.is_cpu()) return precision_times_on_cpu(parameters, all.contiguous());
   return precision_rows(terms(parameters, block_of_row_), all,
                         sums(all).latents.index_select(1, block_of_row_));
 }

@@ -91,6 +91,11 @@ class Blocks final : public Dependence {
   Terms terms(const at::Tensor& parameters) const;
   Terms terms(const at::Tensor& parameters, const at::Tensor& blocks) const;
   Sums sums(const at::Tensor& latents) const;
+  /// The same in one pass over the rows, without temporaries of their size.
+  /// @param latents [R, n, p] float64 on the CPU, contiguous
+  Sums sums_on_cpu(const at::Tensor& latents) const;
+  at::Tensor precision_times_on_cpu(const at::Tensor& parameters,
+                                    const at::Tensor& latents) const;
   Squares squares(const Sums& sums) const;
   /// Rows of C^-1 U from the rows' own latents and their blocks' sums of latents, both
   /// [R, count, p].

@@ -114,6 +114,15 @@ at::Tensor Dependence::unconstrained_gradient(const at::Tensor& parameters,
   return gradient * parameters * (1 - parameters);
 }
 
+at::Tensor Dependence::unconstrained_prior_gradient(
+    const at::Tensor& parameters) const {
+  return 2 * parameters - 1;
+}
+
+at::Tensor Dependence::default_parameters() const {
+  return at::full({parameter_count()}, 0.5, at::kDouble);
+}
+
 ConditionalLaw Dependence::condition(const at::Tensor& parameters,
                                      const at::Tensor& observed,
                                      const at::Tensor& latents) const {

@@ -118,6 +118,14 @@ class Dependence {
   virtual at::Tensor unconstrained_gradient(const at::Tensor& parameters,
                                             const at::Tensor& gradient) const;
 
+  /// Gradient on the unbounded scale of minus the logarithm of a weak prior, which
+  /// keeps an optimiser from the ends of the parameters' range: [R, k]. The default is
+  /// a Beta(2, 2) density of every parameter in (0, 1).
+  virtual at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const;
+  /// Parameters to start from where nothing is known: [k] float64 on the CPU. The
+  /// default is 1/2 for each.
+  virtual at::Tensor default_parameters() const;
+
   /// Draws U ~ MatrixNormal(0, C, I_p): [n, p] float64 on the CPU.
   /// @param parameters [k], one replica
   virtual at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,

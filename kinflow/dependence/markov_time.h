@@ -72,6 +72,10 @@ class MarkovTime final : public Dependence {
   at::Tensor from_unconstrained(const at::Tensor& unconstrained) const override;
   at::Tensor unconstrained_gradient(const at::Tensor& parameters,
                                     const at::Tensor& gradient) const override;
+  /// No prior of gamma.
+  at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
+  /// gamma is 1 / (mean time between rows).
+  at::Tensor default_parameters() const override;
 
   at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
                     Random& random) const override;

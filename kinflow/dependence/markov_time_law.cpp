@@ -191,6 +191,21 @@ at::Tensor MarkovTime::unconstrained_gradient(const at::Tensor& parameters,
   return result;
 }
 
+at::Tensor MarkovTime::unconstrained_prior_gradient(
+    const at::Tensor& parameters) const {
+  at::Tensor result = Dependence::unconstrained_prior_gradient(parameters);
+  if (!options_.decay_rate) result.select(1, 1).zero_();
+  return result;
+}
+
+at::Tensor MarkovTime::default_parameters() const {
+  at::Tensor result = Dependence::default_parameters();
+  if (options_.decay_rate) return result;
+  const double span = (times_.max() - times_.min()).item<double>();
+  result[1] = span > 0 ? static_cast<double>(rows() - 1) / span : 1;
+  return result;
+}
+
 at::Tensor MarkovTime::sample(const at::Tensor& parameters, std::int64_t columns,
                               Random& random) const {
   const Setting setting = settings(checked_one_replica(parameters).unsqueeze(0))[0];

@@ -183,6 +183,16 @@ at::Tensor RelationshipSum::unconstrained_gradient(const at::Tensor& parameters,
   return parameters * (gradient - mean);
 }
 
+at::Tensor RelationshipSum::unconstrained_prior_gradient(
+    const at::Tensor& parameters) const {
+  return static_cast<double>(parameter_count()) * parameters - 1;
+}
+
+at::Tensor RelationshipSum::default_parameters() const {
+  const std::int64_t count = parameter_count();
+  return at::full({count}, 1 / static_cast<double>(count), at::kDouble);
+}
+
 at::Tensor RelationshipSum::sample(const at::Tensor& parameters, std::int64_t columns,
                                    Random& random) const {
   const at::Tensor factor =

@@ -56,6 +56,10 @@ class RelationshipSum final : public Dependence {
   at::Tensor from_unconstrained(const at::Tensor& unconstrained) const override;
   at::Tensor unconstrained_gradient(const at::Tensor& parameters,
                                     const at::Tensor& gradient) const override;
+  /// A Dirichlet(2, ..., 2) density of the weights.
+  at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
+  /// Equal weights.
+  at::Tensor default_parameters() const override;
 
   at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
                     Random& random) const override;

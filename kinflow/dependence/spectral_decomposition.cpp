@@ -109,7 +109,7 @@ SpectralDecomposition decompose_factor(const at::Tensor& factor) {
         rows[row][column].item<double>(), row + 1, column + 1));
   }
   const auto [basis, triangle] = at::linalg_qr(rows);
-  const auto [left, singular, right] = at::linalg_svd(triangle, false);
+  const auto [left, singular, right] = at::svd(triangle);
   // Singular values decrease; those of a deficient factor are rounding of 0.
   const double smallest = singular[0].item<double>() *
                           static_cast<double>(std::max(rows.size(0), rows.size(1))) *

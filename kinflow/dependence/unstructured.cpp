@@ -11,7 +11,7 @@ namespace {
 
 /// Places of the lower triangle, row by row, in a matrix [n, n]: [n (n + 1) / 2] int64.
 at::Tensor triangle_places(std::int64_t n, at::Device device) {
-  const at::Tensor places = at::tril_indices(n, n, 0, at::device(at::kCPU));
+  const at::Tensor places = at::tril_indices(n, n);
   return (places[0] * n + places[1]).to(device);
 }
 
@@ -142,6 +142,15 @@ at::Tensor Unstructured::from_unconstrained(const at::Tensor& unconstrained) con
 at::Tensor Unstructured::unconstrained_gradient(const at::Tensor& /*parameters*/,
                                                 const at::Tensor& gradient) const {
   return gradient;
+}
+
+at::Tensor Unstructured::unconstrained_prior_gradient(
+    const at::Tensor& parameters) const {
+  return parameters.to(at::kDouble);
+}
+
+at::Tensor Unstructured::default_parameters() const {
+  return at::zeros({parameter_count()}, at::kDouble);
 }
 
 at::Tensor Unstructured::sample(const at::Tensor& parameters, std::int64_t columns,

@@ -46,6 +46,10 @@ class Unstructured final : public Dependence {
   at::Tensor from_unconstrained(const at::Tensor& unconstrained) const override;
   at::Tensor unconstrained_gradient(const at::Tensor& parameters,
                                     const at::Tensor& gradient) const override;
+  /// A standard normal density of every parameter.
+  at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
+  /// C = I.
+  at::Tensor default_parameters() const override;
 
   at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
                     Random& random) const override;

@@ -66,10 +66,8 @@ RunFolder RunFolder::create(const std::string& directory,
     check_free(directory);
     folder.write_record(record);
   } catch (const InputError&) {
-    if (is_new) {
-      std::filesystem::remove(folder.lock_path(), error);
-      std::filesystem::remove(directory, error);
-    }
+    folder.lock_.reset();
+    if (is_new) std::filesystem::remove(directory, error);
     throw;
   }
   return folder;
@@ -79,15 +77,18 @@ void RunFolder::lock() {
   const int descriptor =
       ::open(lock_path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0) throw InputError(system_message(lock_path(), "write"));
-  lock_ = std::shared_ptr<int>(new int(descriptor), [](const int* held) {
-    ::close(*held);
-    delete held;
-  });
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    ::close(descriptor);
     throw InputError(directory_ +
                      ": expected a folder for this fit alone, found another process "
                      "that is fitting into it");
   }
+  lock_ =
+      std::shared_ptr<int>(new int(descriptor), [path = lock_path()](const int* held) {
+        ::unlink(path.c_str());
+        ::close(*held);
+        delete held;
+      });
 }
 
 nlohmann::json RunFolder::read_record() const {
@@ -129,7 +130,6 @@ void RunFolder::write_checkpoint(const NamedTensors& state) const {
 void RunFolder::close() {
   std::error_code ignored;
   std::filesystem::remove(checkpoint_path(), ignored);
-  std::filesystem::remove(lock_path(), ignored);
   lock_.reset();
 }
 

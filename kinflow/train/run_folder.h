@@ -50,7 +50,7 @@ class RunFolder {
  private:
   explicit RunFolder(std::string directory) : directory_(std::move(directory)) {}
   std::string directory_;
-  std::shared_ptr<int> lock_;  // a descriptor whose closing frees the lock
+  std::shared_ptr<int> lock_;  // its end frees the lock and removes its file
 };
 
 /// The model of a run folder, or of a model file.

@@ -200,11 +200,10 @@ at::Tensor Trainer::batch_nll(const at::Tensor& parameters, const at::Tensor& lo
 
 void Trainer::step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,
                               const at::Tensor& rate, const at::Tensor& active) {
-  // A Beta prior in every parameter keeps those of small blocks away from 0 and 1.
-  const auto prior =
-      -options_.prior / (parameters * (1 - parameters)) * (1 - 2 * parameters);
+  // A weak prior keeps the parameters of small blocks away from 0 and 1.
   const auto per_row =
-      dependence_.unconstrained_gradient(parameters, gradient + prior) /
+      (dependence_.unconstrained_gradient(parameters, gradient) +
+       options_.prior * dependence_.unconstrained_prior_gradient(parameters)) /
       static_cast<double>(data_.train.size(0));
   const auto sound = at::isfinite(per_row).all(1, true).logical_and(active);
   dependence_optimizer_.step(unconstrained_, per_row, rate.to(at::kDouble), {}, sound);

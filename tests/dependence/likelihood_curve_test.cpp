@@ -34,10 +34,12 @@ TEST(LikelihoodCurve, FindsTheLowerOfTwoValleys) {
 }
 
 TEST(LikelihoodCurve, StaysInsideTheIntervalWhereTheCurveIsMonotone) {
-  const double low =
-      minimize_on_unit_interval([](double x) { return CurvePoint{x, 1}; });
-  const double high =
-      minimize_on_unit_interval([](double x) { return CurvePoint{-x, -1}; });
+  const double low = minimize_on_unit_interval([](double x) {
+    return CurvePoint{x, 1};
+  });
+  const double high = minimize_on_unit_interval([](double x) {
+    return CurvePoint{-x, -1};
+  });
   EXPECT_NEAR(low, 1e-9, 1e-20);
   EXPECT_NEAR(high, 1 - 1e-9, 1e-15);
 }

@@ -274,7 +274,7 @@ inline Problem sum_problem(const std::vector<std::int64_t>& block_sizes,
 }
 
 inline Problem unstructured_problem(std::int64_t n) {
-  const at::Tensor places = at::tril_indices(n, n, 0, at::device(at::kCPU));
+  const at::Tensor places = at::tril_indices(n, n);
   const auto covariance = [places, n](const at::Tensor& parameters) {
     const at::Tensor lower =
         at::zeros({n, n}, at::kDouble).index_put({places[0], places[1]}, parameters);

@@ -120,6 +120,30 @@ TEST(Structures, UnconstrainedGradientMatchesFiniteDifferences) {
   }
 }
 
+TEST(Structures, PriorPullsTowardsTheMiddleOfTheRange) {
+  for (const Problem& problem : oracle::random_problems()) {
+    if (problem.parameter_count == 0) continue;
+    const Dependence& dependence = *problem.dependence;
+    const at::Tensor gradient =
+        dependence.unconstrained_prior_gradient(problem.parameters);
+    EXPECT_EQ(gradient.sizes(), problem.parameters.sizes()) << problem.text();
+    const at::Tensor middle = dependence.default_parameters().unsqueeze(0);
+    expect_near(dependence.unconstrained_prior_gradient(middle), at::zeros_like(middle),
+                1e-12, problem.text());
+  }
+}
+
+TEST(Structures, DefaultParametersLieInsideTheirRange) {
+  for (const Problem& problem : oracle::random_problems()) {
+    const Dependence& dependence = *problem.dependence;
+    const at::Tensor start = dependence.default_parameters().unsqueeze(0);
+    EXPECT_EQ(start.size(1), problem.parameter_count) << problem.text();
+    expect_near(dependence.from_unconstrained(dependence.to_unconstrained(start)),
+                start, 1e-14, problem.text());
+    EXPECT_TRUE(at::isfinite(dependence.log_det(start)).item<bool>()) << problem.text();
+  }
+}
+
 TEST(Structures, Float32LatentsAreComputedInFloat64) {
   for (const Problem& problem : oracle::random_problems()) {
     const Dependence& dependence = *problem.dependence;
@@ -207,8 +231,14 @@ TEST(Structures, ResultsOnAGpuMatchTheCpu) {
     const Blocks blocks(labels.to(device));
     const Relationship related(relationship.to(device));
     const Independent independent(n);
-    for (const Dependence* dependence :
-         std::initializer_list<const Dependence*>{&blocks, &related, &independent}) {
+    const Relationship low_rank(decompose_factor(factor.narrow(1, 0, 5).to(device)));
+    const Families families(oracle::compress(block_relationship(labels)));
+    const MarkovTime time(latents[0].select(1, 0).to(device));
+    const RelationshipSum sum({relationship.to(device)});
+    const Unstructured unstructured(n);
+    for (const Dependence* dependence : std::initializer_list<const Dependence*>{
+             &blocks, &related, &independent, &low_rank, &families, &time, &sum,
+             &unstructured}) {
       const at::Tensor parameters =
           at::full({3, dependence->parameter_count()}, 0.4, at::kDouble).to(device);
       const at::Tensor u = latents.to(device), rows = batch.to(device);
