@@ -74,6 +74,8 @@ RunFolder RunFolder::create(const std::string& directory,
 }
 
 void RunFolder::lock() {
+  // A killed process leaves its file behind; it stays unless the run ends well.
+  const bool is_new = !exists(lock_path());
   const int descriptor =
       ::open(lock_path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0) throw InputError(system_message(lock_path(), "write"));
@@ -83,12 +85,12 @@ void RunFolder::lock() {
                      ": expected a folder for this fit alone, found another process "
                      "that is fitting into it");
   }
-  lock_ =
-      std::shared_ptr<int>(new int(descriptor), [path = lock_path()](const int* held) {
-        ::unlink(path.c_str());
-        ::close(*held);
-        delete held;
-      });
+  lock_ = std::shared_ptr<int>(new int(descriptor),
+                               [path = lock_path(), is_new](const int* held) {
+                                 if (is_new) ::unlink(path.c_str());
+                                 ::close(*held);
+                                 delete held;
+                               });
 }
 
 nlohmann::json RunFolder::read_record() const {
@@ -130,6 +132,7 @@ void RunFolder::write_checkpoint(const NamedTensors& state) const {
 void RunFolder::close() {
   std::error_code ignored;
   std::filesystem::remove(checkpoint_path(), ignored);
+  std::filesystem::remove(lock_path(), ignored);
   lock_.reset();
 }
 

@@ -117,7 +117,10 @@ TEST(Resume, AnInterruptedRunSaysHowToGoOnAndKeepsEveryEpoch) {
 TEST(Resume, AFolderIsForOneProcessAtATime) {
   const TemporaryFolder folder;
   const std::string place = folder.path("run");
-  Process process(long_fit({"--group", "group"}) + Arguments{"--out", place},
+  const auto& files = SharedFiles::get();
+  Process process(Arguments{"fit", files.blocks + "/train.csv", "--group", "group",
+                            "--patience", "100000", "--out", place} +
+                      small_fit({}, "100000"),
                   folder.path("out"), folder.path("err"));
   while (process.is_running() && !std::filesystem::exists(place + "/metrics.csv")) {
     std::this_thread::sleep_for(1ms);
@@ -126,7 +129,6 @@ TEST(Resume, AFolderIsForOneProcessAtATime) {
   const auto second = run({"fit", "--resume", place});
   EXPECT_EQ(second.exit_code, 2);
   expect_one_error_line(second, {place, "another process"});
-  EXPECT_EQ(process.wait(), 0);
 }
 
 TEST(Resume, ARunKilledAtItsVeryStartIsResumedOrBegunAnew) {
