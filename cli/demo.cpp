@@ -80,7 +80,7 @@ Fitted fit_one(const std::string& directory, Schedule schedule, std::int64_t thr
   FitRequest request;
   request.data.table = directory + "/data/train.csv";
   request.data.valid_table = directory + "/data/valid.csv";
-  request.data.group = "group";
+  request.data.dependence.group = "group";
   request.train.schedule = schedule;
   request.train.seed = seed;
   request.threads = threads;

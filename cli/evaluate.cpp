@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "commands.h"
 #include "kinflow/core/device.h"
@@ -17,65 +18,140 @@
 namespace kinflow::cli {
 namespace {
 
-void print_text(const Likelihood& likelihood) {
-  TextTable table({{"measure", Align::kLeft}, {"value"}});
-  table.add_row({"rows", std::to_string(likelihood.rows)});
-  table.add_row({"mean_nll_nats", fmt::format("{:.6f}", likelihood.mean_nll_nats)});
-  table.add_row(
-      {"standard_error", fmt::format("{:.6f}", likelihood.standard_error_nats)});
-  table.add_row(
-      {"bits_per_dimension", fmt::format("{:.6f}", likelihood.bits_per_dimension)});
+struct Given {
+  std::string run, table, given, device = "cpu";
+  DependenceGiven dependence;
+  std::vector<double> parameter;
+  std::string out;
+  std::vector<std::string> keep;
+  bool json = false, drop_missing = false;
+  std::int64_t threads = 1;
+};
+
+// Names and values in the order in which they are shown.
+std::vector<std::pair<std::string, double>> measures(const Likelihood& likelihood,
+                                                     bool is_given) {
+  const std::string given = is_given ? "_given" : "";
+  std::vector<std::pair<std::string, double>> result = {
+      {"mean_nll" + given + "_nats", likelihood.mean_nll_nats},
+      {"standard_error_nats", likelihood.standard_error_nats},
+      {"bits_per_dimension", likelihood.bits_per_dimension}};
   if (likelihood.joint_log_density_nats) {
     const double joint = *likelihood.joint_log_density_nats;
-    table.add_row({"joint_log_density_nats", fmt::format("{:.4f}", joint)});
-    table.add_row(
-        {"joint_nll_nats_per_row",
-         fmt::format("{:.6f}", -joint / static_cast<double>(likelihood.rows))});
+    result.emplace_back("joint_log_density" + given + "_nats", joint);
+    result.emplace_back("joint_nll" + given + "_nats_per_row",
+                        -joint / static_cast<double>(likelihood.rows));
   }
-  fmt::print("{}", table.plain());
+  return result;
 }
 
-void print_json(const Likelihood& likelihood) {
-  nlohmann::json json = {{"rows", likelihood.rows},
-                         {"mean_nll_nats", likelihood.mean_nll_nats},
-                         {"standard_error_nats", likelihood.standard_error_nats},
-                         {"bits_per_dimension", likelihood.bits_per_dimension}};
-  if (likelihood.joint_log_density_nats) {
-    const double joint = *likelihood.joint_log_density_nats;
-    json["joint_log_density_nats"] = joint;
-    json["joint_nll_nats_per_row"] = -joint / static_cast<double>(likelihood.rows);
+void print(const Likelihood& likelihood, const TableRows* observed, bool as_json) {
+  nlohmann::ordered_json json = {{"rows", likelihood.rows}};
+  if (observed != nullptr) json["given_rows"] = observed->data.size(0);
+  TextTable table({{"measure", Align::kLeft}, {"value"}});
+  for (const auto& [name, value] : json.items()) table.add_row({name, value.dump()});
+  for (const auto& [name, value] : measures(likelihood, observed != nullptr)) {
+    json[name] = value;
+    table.add_row({name, fmt::format("{:.6f}", value)});
   }
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}", as_json ? json.dump(2) + "\n" : table.plain());
+}
+
+// Without a word on the dependence of given rows it is that of the training rows.
+DependenceGiven dependence_of(const Given& given, const Model& model) {
+  auto dependence = given.dependence;
+  const bool is_said = dependence.any() || !dependence.request.time.empty();
+  if (!given.given.empty() && !is_said) {
+    dependence.request.group = model.dependence.column;
+  }
+  return dependence;
+}
+
+// The columns that a table must have.
+ColumnChoice columns_of(const Given& given, const Model& model) {
+  const auto dependence = dependence_of(given, model).request;
+  return {.columns = model.columns,
+          .context = model.context_columns,
+          .group = dependence.group,
+          .time = dependence.time,
+          .drop_missing = given.drop_missing,
+          .id = dependence.id};
+}
+
+Likelihood score(const Given& given, const Model& model, const TableRows& rows,
+                 const TableRows* observed, Console& console) {
+  const auto& instead = given.parameter;
+  const auto dependence = dependence_of(given, model);
+  if (!dependence.any() && dependence.request.time.empty()) {
+    if (observed != nullptr || !instead.empty()) {
+      throw InputError(
+          fmt::format("{}: expected a dependence, such as --group or --relationship, "
+                      "found none",
+                      observed != nullptr ? "--given" : "--parameter"));
+    }
+    return evaluate_likelihood(model, rows);
+  }
+  const auto request =
+      model.dependence.request_for_new_rows(dependence.resolve(), instead);
+  const auto all = observed != nullptr ? append_rows(*observed, rows) : rows;
+  const auto source =
+      observed != nullptr ? given.given + " and " + given.table : given.table;
+  auto relations = read_relations(request, all, source);
+  for (const auto& note : relations.notes) console.info(note);
+  RowLaw observed_law;
+  const bool is_marginal = request.unstructured;
+  if (observed != nullptr && !is_marginal) {
+    std::vector<std::int64_t> first(static_cast<std::size_t>(observed->data.size(0)));
+    std::iota(first.begin(), first.end(), std::int64_t{0});
+    observed_law =
+        make_row_law(model, request, select_rows(relations, first), instead, console);
+  }
+  const auto law = make_row_law(model, request, std::move(relations), instead, console);
+  if (observed == nullptr) return evaluate_likelihood(model, rows, &law);
+  return evaluate_given(model, *observed, rows, law,
+                        is_marginal ? nullptr : &observed_law);
+}
+
+void run(const Given& given, Console& console) {
+  if (!given.out.empty()) {
+    table_format(given.out);
+    check_not_an_input(given.out, {given.table, given.given});
+  }
+  set_threads(given.threads);
+  const auto model =
+      load_model(model_path_of(given.run), find_device(given.device), at::kDouble);
+  const auto columns = columns_of(given, model);
+  const auto table = read_table(given.table);
+  const auto rows = read_rows(table, columns);
+  TableRows observed;
+  if (!given.given.empty()) observed = read_rows(given.given, columns);
+  const auto* known = given.given.empty() ? nullptr : &observed;
+  const auto likelihood = score(given, model, rows, known, console);
+  if (!given.out.empty()) {
+    const auto scores = likelihood.row_log_density_nats.contiguous();
+    const std::vector<std::string> names = {
+        known == nullptr ? "log_density_nats" : "log_density_given_nats"};
+    write_table(given.out, names,
+                {scores.data_ptr<double>(), static_cast<std::size_t>(scores.numel())},
+                kept_columns(table, given.keep, rows.kept_rows, names));
+  }
+  print(likelihood, known, given.json);
 }
 
 }  // namespace
 
 void add_evaluate(CLI::App& app, Console& console) {
-  struct Given {
-    std::string run, table, group, relationship, device = "cpu";
-    std::string relationship_ids, relationship_scale = "mean-diagonal";
-    std::vector<std::string> id;
-    std::optional<double> parameter;
-    std::string out;
-    std::vector<std::string> keep;
-    bool json = false, drop_missing = false;
-    std::int64_t threads = 1;
-  };
   auto given = std::make_shared<Given>();
   auto* verb = app.add_subcommand("evaluate", "Likelihood of a table under a model");
   verb->add_option("run", given->run, "Run folder or model file")->required();
   verb->add_option("table", given->table, "Table to score")->required();
-  auto* group = verb->add_option("--group", given->group,
-                                 "Column of block labels: also the joint likelihood");
-  auto* relationship =
-      verb->add_option("--relationship", given->relationship,
-                       "Relationship matrix of the rows: also the joint likelihood")
-          ->excludes(group);
-  add_relationship_options(*verb, relationship, given->id, given->relationship_ids);
-  add_relationship_scale(*verb, relationship, given->relationship_scale);
-  verb->add_option("--parameter", given->parameter,
-                   "rho or lambda instead of the learned one")
-      ->check(number_in(0, 1));
+  verb->add_option("--given", given->given,
+                   "Table of observed rows: score the others given these");
+  add_dependence_options(*verb, given->dependence);
+  add_list(*verb, "--parameter", given->parameter,
+           "Instead of the learned ones: rho, lambda, lambda and gamma, or the weights "
+           "of a sum, comma-separated")
+      ->check(number_in(0, 1e12));
   auto* out = verb->add_option("--out", given->out,
                                "Table to write with the log-density of every row");
   add_list(*verb, "--keep", given->keep,
@@ -87,48 +163,7 @@ void add_evaluate(CLI::App& app, Console& console) {
   verb->add_option("--device", given->device, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   add_threads(*verb, given->threads);
-  verb->callback([given, &console] {
-    if (given->parameter && given->group.empty() && given->relationship.empty()) {
-      throw InputError(
-          "--parameter: expected --group or --relationship, found neither");
-    }
-    if (!given->out.empty()) {
-      table_format(given->out);
-      check_not_an_input(given->out, {given->table});
-    }
-    set_threads(given->threads);
-    const auto model =
-        load_model(model_path_of(given->run), find_device(given->device), at::kDouble);
-    const auto table = read_table(given->table);
-    const auto rows = read_rows(table, {.columns = model.columns,
-                                        .context = model.context_columns,
-                                        .group = given->group,
-                                        .drop_missing = given->drop_missing,
-                                        .id = given->id});
-    EvaluatedDependence dependence{.by_group = !given->group.empty(),
-                                   .relationship = {},
-                                   .parameter = given->parameter};
-    std::string note;
-    if (!given->relationship.empty()) {
-      const auto matched = read_relationship(
-          {.path = given->relationship,
-           .ids = given->relationship_ids,
-           .scale = chosen(relationship_scale_names(), given->relationship_scale)},
-          rows, given->table);
-      dependence.relationship = matched.matrix;
-      note = matched.note;
-    }
-    const auto likelihood = evaluate_likelihood(model, rows, dependence);
-    if (!given->out.empty()) {
-      const auto& scores = likelihood.row_log_density_nats;
-      const std::vector<std::string> names = {"log_density_nats"};
-      write_table(given->out, names,
-                  {scores.data_ptr<double>(), static_cast<std::size_t>(scores.numel())},
-                  kept_columns(table, given->keep, rows.kept_rows, names));
-    }
-    if (!note.empty()) console.info(note);
-    given->json ? print_json(likelihood) : print_text(likelihood);
-  });
+  verb->callback([given, &console] { run(*given, console); });
 }
 
 }  // namespace kinflow::cli

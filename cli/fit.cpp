@@ -22,38 +22,30 @@ struct Given {
   bool independent = false;
   std::string schedule = "joint", flow = "spline", permutation = "alternating";
   std::string correlation = "per-block", precision = "float32";
-  std::string estimator, split_by, relationship_scale = "mean-diagonal";
+  std::string estimator, split_by;
+  DependenceGiven dependence;
   std::optional<std::int64_t> layers, patience;
   std::optional<double> start, dependence_rate;
 };
 
-std::string absolute(const std::string& path) {
-  return path.empty() ? path
-                      : std::filesystem::absolute(path).lexically_normal().string();
-}
-
 FitRequest resolve(const Given& given) {
   FitRequest request = given.request;
   auto& data = request.data;
-  const int dependences = !data.group.empty() + !data.relationship.empty() +
-                          static_cast<int>(given.independent);
-  if (dependences != 1) {
+  if (given.dependence.any() == given.independent) {
     throw InputError(
-        "fit: expected exactly one of --group, --relationship and --independent, "
-        "found " +
-        std::to_string(dependences));
+        "fit: expected a dependence (--group, --relationship, --relationship-pcs, "
+        "--time-kernel or --unstructured) or --independent, found " +
+        std::string(given.independent ? "both" : "neither"));
   }
   data.table = absolute(data.table);
   data.valid_table = absolute(data.valid_table);
-  data.relationship = absolute(data.relationship);
-  data.relationship_ids = absolute(data.relationship_ids);
-  data.relationship_scale =
-      chosen(relationship_scale_names(), given.relationship_scale);
+  data.dependence = given.dependence.resolve();
+  data.dependence.correlation = chosen(block_correlation_names(), given.correlation);
   if (!given.split_by.empty()) data.split_by = chosen(split_by_names(), given.split_by);
   auto& train = request.train;
   std::optional<Estimator> estimator;
   if (!given.estimator.empty()) estimator = chosen(estimator_names(), given.estimator);
-  const auto defaults = default_train_options(!data.relationship.empty(), estimator);
+  const auto defaults = default_train_options(data.dependence, estimator);
   train.estimator = defaults.estimator;
   train.start = given.start.value_or(defaults.start);
   train.patience = given.patience.value_or(defaults.patience);
@@ -64,7 +56,6 @@ FitRequest resolve(const Given& given) {
   request.flow.permutation_seed = train.seed;
   request.flow.layers =
       given.layers.value_or(request.flow.kind == FlowKind::spline ? 3 : 8);
-  request.correlation = chosen(block_correlation_names(), given.correlation);
   request.float64 = given.precision == "float64";
   return with_defaults(request);
 }
@@ -72,13 +63,7 @@ FitRequest resolve(const Given& given) {
 void add_data_options(CLI::App& verb, Given& given) {
   auto& data = given.request.data;
   verb.add_option("table", data.table, "Training table: .csv, .tsv or .npy");
-  verb.add_option("--group", data.group,
-                  "Column of block labels: repeats of one thing");
-  auto* relationship = verb.add_option(
-      "--relationship", data.relationship,
-      "Relationship matrix of the rows, in any format of docs/formats.md");
-  add_relationship_options(verb, relationship, data.id, data.relationship_ids);
-  add_relationship_scale(verb, relationship, given.relationship_scale);
+  add_dependence_options(verb, given.dependence);
   verb.add_flag("--independent", given.independent, "Rows are independent");
   verb.add_option("--valid", data.valid_table,
                   "Validation table (default: a part of the training table)");
@@ -87,7 +72,6 @@ void add_data_options(CLI::App& verb, Given& given) {
   add_list(verb, "--context", data.context, "Columns to condition on, comma-separated");
   add_choice(verb, "--split-by", given.split_by, split_by_names(),
              "How validation rows are chosen (default: group with --group, else rows)");
-  verb.add_option("--time", data.time, "Column of times, for --split-by time");
   verb.add_option("--valid-fraction", data.valid_fraction,
                   "Share of rows held out without --valid")
       ->check(number_in(kSmallestValidFraction, kLargestValidFraction));
@@ -113,8 +97,10 @@ void add_model_options(CLI::App& verb, Given& given) {
              "Columns that a layer maps");
   verb.add_option("--precision", given.precision, "Arithmetic of the flow")
       ->check(CLI::IsMember({"float32", "float64"}));
-  add_choice(verb, "--correlation", given.correlation, block_correlation_names(),
-             "With --group: one correlation, or one for each block");
+  add_choice(
+      verb, "--correlation", given.correlation, block_correlation_names(),
+      "With --group: one correlation, one for each size of a block, or one for each "
+      "block");
 }
 
 void add_training_options(CLI::App& verb, Given& given) {
@@ -122,8 +108,8 @@ void add_training_options(CLI::App& verb, Given& given) {
   add_choice(verb, "--schedule", given.schedule, schedule_names(),
              "How flow and dependence are trained");
   add_choice(verb, "--estimator", given.estimator, estimator_names(),
-             "Gradient estimator (default: memory with --group, hybrid with "
-             "--relationship)");
+             "Gradient estimator (default: memory where a row depends on few others, "
+             "else hybrid)");
   verb.add_option("--epochs", train.epochs, "Passes over the data")
       ->check(integer_in(1, kManySteps));
   verb.add_option("--batch-size", train.batch_size, "Rows of a step")
@@ -180,15 +166,6 @@ void check_alone(const CLI::App& verb) {
   }
 }
 
-std::string describe(const LearnedDependence& dependence) {
-  if (dependence.kind == "independent") return "rows independent";
-  if (dependence.kind == "relationship") {
-    return fmt::format("lambda {:.4f}", dependence.parameters.front());
-  }
-  return fmt::format("typical rho {:.4f} over {} blocks with repeats",
-                     dependence.typical_parameter(), dependence.labels.size());
-}
-
 }  // namespace
 
 void add_fit(CLI::App& app, Console& console) {
@@ -225,7 +202,7 @@ void add_fit(CLI::App& app, Console& console) {
     const auto result = fit(request, place, console);
     fmt::print("{}: valid NLL {:.4f} nats at epoch {} of {}, {}, {} s\n",
                place.directory, result.valid_nll_nats, result.best_epoch, result.epochs,
-               describe(result.model.dependence),
+               result.model.dependence.summary(),
                fmt::format("{:.1f}", result.seconds));
   });
 }

@@ -23,17 +23,40 @@ namespace {
 constexpr std::size_t kShownBlocks = 10;
 
 nlohmann::json dependence_json(const LearnedDependence& dependence) {
-  nlohmann::json json = {{"kind", dependence.kind}};
-  if (dependence.kind == "relationship") json["lambda"] = dependence.parameters.at(0);
-  if (dependence.kind == "blocks") {
-    json["column"] = dependence.column;
-    json["typical_rho"] = dependence.typical_parameter();
-    json["blocks"] = nlohmann::json::array();
-    for (std::size_t i = 0; i < dependence.labels.size(); ++i) {
-      json["blocks"].push_back({{"label", dependence.labels[i]},
-                                {"rows", dependence.sizes[i]},
-                                {"rho", dependence.parameters[i]}});
-    }
+  nlohmann::json json = {{"kind", name_of(dependence_kind_names(), dependence.kind)}};
+  const auto& parameters = dependence.parameters;
+  switch (dependence.kind) {
+    case DependenceKind::independent:
+      break;
+    case DependenceKind::blocks:
+      json["column"] = dependence.column;
+      json["typical_rho"] = dependence.typical_parameter();
+      json["blocks"] = nlohmann::json::array();
+      for (std::size_t i = 0; i < dependence.labels.size(); ++i) {
+        json["blocks"].push_back({{"label", dependence.labels[i]},
+                                  {"rows", dependence.sizes[i]},
+                                  {"rho", parameters[i]}});
+      }
+      break;
+    case DependenceKind::relationship:
+      json["lambda"] = parameters.at(0);
+      break;
+    case DependenceKind::time:
+      json["kernel"] = name_of(time_kernel_names(), dependence.time_kernel);
+      json["lambda"] = parameters.at(0);
+      json["gamma"] = parameters.at(1);
+      break;
+    case DependenceKind::sum:
+      json["own_share"] = parameters.at(0);
+      json["parts"] = nlohmann::json::array();
+      for (std::size_t i = 0; i < dependence.parts.size(); ++i) {
+        json["parts"].push_back(
+            {{"part", dependence.parts[i]}, {"weight", parameters.at(i + 1)}});
+      }
+      break;
+    case DependenceKind::unstructured:
+      json["precision_factor"] = parameters;
+      break;
   }
   return json;
 }
@@ -116,16 +139,7 @@ void print_text(const Model& model, const std::string& run) {
   add("context", fmt::format("{}", fmt::join(model.context_columns, ", ")));
   add("flow", flow_line(model));
   const auto& dependence = model.dependence;
-  if (dependence.kind == "relationship") {
-    add("dependence",
-        fmt::format("relationship, lambda {:.4f}", dependence.parameters.at(0)));
-  } else if (dependence.kind == "blocks") {
-    add("dependence", fmt::format("blocks of '{}', {} with repeats, typical rho {:.4f}",
-                                  dependence.column, dependence.labels.size(),
-                                  dependence.typical_parameter()));
-  } else {
-    add("dependence", "none");
-  }
+  add("dependence", dependence.summary());
   const auto of_record = [&](const std::string& pointer) {
     return text_at(model.record, pointer);
   };
@@ -141,7 +155,7 @@ void print_text(const Model& model, const std::string& run) {
   add("data", of_record("/request/data/table") + " " + of_record("/data_hash"));
   add("kinflow", of_record("/kinflow_version"));
   fmt::print("{}", table.plain());
-  if (dependence.kind == "blocks") print_blocks(dependence);
+  if (dependence.kind == DependenceKind::blocks) print_blocks(dependence);
   const auto history = history_json(run);
   if (history.empty()) return;
   TextTable epochs({{"epoch"}, {"replica"}, {"valid NLL"}, {"typical parameter"}});

@@ -49,22 +49,77 @@ CLI::Validator number_in(double low, double high) {
   return in_range(low, high, "a number", "FLOAT");
 }
 
-void add_relationship_options(CLI::App& verb, CLI::Option* relationship,
-                              std::vector<std::string>& id, std::string& ids_file) {
-  add_list(verb, "--id", id,
-           "Column of ids, or two of family and individual: rows of the matrix are "
-           "matched by id (default: by position)")
-      ->needs(relationship);
-  verb.add_option("--relationship-ids", ids_file,
-                  "Ids of the matrix's rows, one a line (default: the file beside it)")
-      ->needs(relationship);
+std::string absolute(const std::string& path) {
+  return path.empty() ? path
+                      : std::filesystem::absolute(path).lexically_normal().string();
 }
 
-void add_relationship_scale(CLI::App& verb, CLI::Option* relationship,
-                            std::string& scale) {
-  add_choice(verb, "--relationship-scale", scale, relationship_scale_names(),
+bool DependenceGiven::any() const {
+  return request.unstructured || !request.group.empty() ||
+         !request.relationships.empty() || !request.components.empty() ||
+         !time_kernel.empty();
+}
+
+DependenceRequest DependenceGiven::resolve() const {
+  auto result = request;
+  for (auto* paths : {&result.relationships, &result.relationship_ids}) {
+    for (auto& path : *paths) path = absolute(path);
+  }
+  result.components = absolute(result.components);
+  if (result.cache != "none") result.cache = absolute(result.cache);
+  result.relationship_scale = chosen(relationship_scale_names(), relationship_scale);
+  result.solver = chosen(relationship_solver_names(), solver);
+  if (!time_kernel.empty()) {
+    result.time_kernel = chosen(time_kernel_names(), time_kernel);
+  }
+  return result;
+}
+
+void add_dependence_options(CLI::App& verb, DependenceGiven& given) {
+  auto& request = given.request;
+  verb.add_option("--group", request.group,
+                  "Column of block labels: repeats of one thing");
+  auto* relationship =
+      add_list(verb, "--relationship", request.relationships,
+               "Relationship matrix of the rows, in any format of docs/formats.md; "
+               "several, comma-separated, add up");
+  auto* components =
+      verb.add_option("--relationship-pcs", request.components,
+                      "Table of principal components, whose correlation between rows "
+                      "is a relationship: .csv, .tsv, .npy or .eigenvec");
+  add_list(verb, "--id", request.id,
+           "Column of ids, or two of family and individual: rows of the files are "
+           "matched by id (default: by position)");
+  add_list(verb, "--relationship-ids", request.relationship_ids,
+           "Ids of the matrix's rows, one a line; one file for each matrix (default: "
+           "the file beside it)")
+      ->needs(relationship);
+  add_choice(verb, "--relationship-scale", given.relationship_scale,
+             relationship_scale_names(),
              "Divide the matrix by its mean diagonal, or take it as it is")
       ->needs(relationship);
+  verb.add_option("--sparsify", request.sparsify,
+                  "Set entries of the matrix below this to 0: rows fall into families")
+      ->check(number_in(0, 1e6))
+      ->needs(relationship);
+  add_choice(verb, "--solver", given.solver, relationship_solver_names(),
+             "How a relationship is solved: exactly by one decomposition, or by "
+             "conjugate gradients where it is too large for that")
+      ->needs(relationship);
+  verb.add_option("--cache", request.cache,
+                  "Folder that keeps decompositions, or none (default: beside the "
+                  "matrix)")
+      ->needs(relationship)
+      ->excludes(components);
+  verb.add_option("--time", request.time,
+                  "Column of times: numbers or dates such as 2024-03-31");
+  add_choice(verb, "--time-kernel", given.time_kernel, time_kernel_names(),
+             "Rows near in time depend: exp(-gamma |t|) or exp(-gamma t^2)");
+  add_list(verb, "--time-decay", request.time_decay,
+           "gamma of the kernel; several values for --schedule grid (default: learned)")
+      ->check(number_in(1e-12, 1e12));
+  verb.add_flag("--unstructured", request.unstructured,
+                "Every pair of rows has its own correlation (up to 500 rows)");
 }
 
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& help) {

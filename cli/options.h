@@ -9,6 +9,7 @@
 #include "kinflow/data/table.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/train/names.h"
+#include "kinflow/train/row_relations.h"
 
 namespace kinflow::cli {
 
@@ -41,6 +42,9 @@ CLI::Option* add_list(CLI::App& verb, const std::string& name,
   return verb.add_option(name, values, help)->delimiter(',')->allow_extra_args(false);
 }
 
+/// A path that still holds in another folder; empty stays empty.
+std::string absolute(const std::string& path);
+
 /// InputError where an output would overwrite one of the files that are read.
 void check_not_an_input(const std::string& out, const std::vector<std::string>& inputs);
 
@@ -51,13 +55,17 @@ std::vector<TextColumn> kept_columns(const Table& table,
                                      const std::vector<std::int64_t>& rows,
                                      const std::vector<std::string>& output_names);
 
-/// --id and --relationship-ids, which need `relationship`.
-void add_relationship_options(CLI::App& verb, CLI::Option* relationship,
-                              std::vector<std::string>& id, std::string& ids_file);
+/// The options that say how rows depend on each other, as typed.
+struct DependenceGiven {
+  DependenceRequest request;
+  std::string relationship_scale = "mean-diagonal", solver = "spectral", time_kernel;
 
-/// --relationship-scale, which needs `relationship`.
-void add_relationship_scale(CLI::App& verb, CLI::Option* relationship,
-                            std::string& scale);
+  /// True where one of them asks for a dependence.
+  bool any() const;
+  /// The request, with absolute paths.
+  DependenceRequest resolve() const;
+};
+void add_dependence_options(CLI::App& verb, DependenceGiven& given);
 
 /// --seed, an integer of 64 bits without a sign.
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& help);

@@ -2,8 +2,11 @@
 #include "kinflow/evaluate/sample.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "commands.h"
@@ -11,7 +14,6 @@
 #include "kinflow/core/error.h"
 #include "kinflow/data/table.h"
 #include "kinflow/data/write_table.h"
-#include "kinflow/train/fit.h"
 #include "kinflow/train/run_folder.h"
 #include "options.h"
 
@@ -19,18 +21,56 @@ namespace kinflow::cli {
 namespace {
 
 struct Given {
-  std::string run, given, group, relationship, context, out;
-  std::string relationship_scale = "mean-diagonal";
+  std::string run, given, rows_of, out;
+  DependenceGiven dependence;
   std::vector<std::int64_t> block_sizes;
   std::optional<std::int64_t> rows;
-  std::optional<double> parameter;
+  std::vector<double> parameter;
   std::uint64_t seed = 0;
   std::int64_t threads = 1;
 };
 
-std::int64_t needed_rows(const Given& given) {
-  if (given.rows) return *given.rows;
-  throw InputError("sample: expected --rows N");
+// Rows that are to be drawn: how many, what tells their dependence, and the columns
+// that the output shows beside the drawn ones.
+struct NewRows {
+  TableRows rows;  // data is empty, [n, 0]
+  std::vector<TextColumn> text = {};
+};
+
+NewRows plain_rows(std::int64_t count) {
+  NewRows fresh;
+  fresh.rows.data = at::empty({count, 0}, at::kDouble);
+  fresh.rows.table_rows = count;
+  for (std::int64_t i = 0; i < count; ++i) fresh.rows.kept_rows.push_back(i);
+  return fresh;
+}
+
+NewRows labelled_rows(std::vector<std::string> labels, const std::string& column) {
+  auto fresh = plain_rows(static_cast<std::int64_t>(labels.size()));
+  fresh.text = {{column, labels}};
+  fresh.rows.labels = std::move(labels);
+  return fresh;
+}
+
+NewRows rows_of_table(const Given& given, const DependenceRequest& request,
+                      const Model& model) {
+  const auto table = read_table(given.rows_of);
+  NewRows fresh{.rows = read_rows(table, {.context = model.context_columns,
+                                          .group = request.group,
+                                          .time = request.time,
+                                          .id = request.id})};
+  auto shown = request.id;
+  for (const auto& column : {request.group, request.time}) {
+    if (!column.empty()) shown.push_back(column);
+  }
+  shown.insert(shown.end(), model.context_columns.begin(), model.context_columns.end());
+  for (const auto& name : shown) {
+    const bool is_there =
+        std::any_of(fresh.text.begin(), fresh.text.end(),
+                    [&](const TextColumn& column) { return column.name == name; });
+    if (!is_there) fresh.text.push_back({name, labels(table, name)});
+  }
+  return fresh;
 }
 
 // The sizes in turn until there are as many rows as asked for; the last block is cut.
@@ -45,89 +85,158 @@ std::vector<std::int64_t> sizes_for(const Given& given) {
   return sizes;
 }
 
-at::Tensor read_matrix(const Given& given, std::int64_t rows, Console& console) {
-  const auto relationship = read_relationship(
-      {.path = given.relationship,
-       .ids = {},
-       .scale = chosen(relationship_scale_names(), given.relationship_scale)},
-      rows);
-  console.info(relationship.note);
-  return relationship.matrix;
+// New blocks, labelled new1, new2, ...
+std::vector<std::string> labels_of_new_blocks(const std::vector<std::int64_t>& sizes) {
+  std::vector<std::string> labels;
+  for (std::size_t block = 0; block < sizes.size(); ++block) {
+    labels.insert(labels.end(), static_cast<std::size_t>(sizes[block]),
+                  "new" + std::to_string(block + 1));
+  }
+  return labels;
 }
 
-SampledRows sample_more(const Given& given, const Model& model, Random& random,
-                        Console& console) {
-  const bool by_relationship = !given.relationship.empty();
-  const auto group = !given.group.empty() ? given.group : model.dependence.column;
-  if (!by_relationship && group.empty()) {
-    throw InputError("--given: expected --group COLUMN or --relationship FILE");
+std::vector<std::string> repeat_each(const std::vector<std::string>& labels,
+                                     std::int64_t times) {
+  std::vector<std::string> repeated;
+  for (const auto& label : labels) {
+    repeated.insert(repeated.end(), static_cast<std::size_t>(times), label);
   }
-  const auto observed = read_rows(given.given, {.columns = model.columns,
-                                                .context = {},
-                                                .group = by_relationship ? "" : group,
-                                                .drop_missing = false});
-  const auto rows = needed_rows(given);
-  if (by_relationship) {
-    const double lambda =
-        model.dependence.parameter_for("relationship", given.parameter);
-    const auto matrix = read_matrix(given, observed.data.size(0) + rows, console);
-    return sample_given_relationship(model, observed, matrix, lambda, random);
-  }
-  const auto blocks = number_blocks(observed.labels).label_of_block;
-  return sample_given_blocks(model, observed, rows,
-                             model.dependence.correlations_of(blocks, given.parameter),
-                             random);
+  return repeated;
 }
 
-// The column of block labels in the output.
-std::string label_column(const Given& given, const Model& model) {
-  if (!given.group.empty()) return given.group;
-  return model.dependence.column.empty() ? "group" : model.dependence.column;
+std::int64_t needed_rows(const Given& given) {
+  if (given.rows) return *given.rows;
+  throw InputError("sample: expected --rows N or --for TABLE, found neither");
+}
+
+// Without ids the rows to draw are those that follow the observed ones in the file, or
+// in the training table.
+std::int64_t rows_that_follow(const Given& given, const DependenceRequest& request,
+                              const Model& model, const TableRows* observed) {
+  if (!request.unstructured) return needed_rows(given);
+  const auto numbers = 2 * static_cast<double>(model.dependence.parameters.size());
+  const auto all = static_cast<std::int64_t>(std::floor(std::sqrt(numbers)));
+  const auto known = observed == nullptr ? 0 : observed->data.size(0);
+  if (known < all) return all - known;
+  throw InputError(fmt::format(
+      "{}: expected fewer rows than the {} of the unstructured dependence, found {}",
+      given.given, all, known));
+}
+
+NewRows rows_to_draw(const Given& given, const DependenceRequest& request,
+                     const Model& model, const TableRows* observed) {
+  if (!given.rows_of.empty()) return rows_of_table(given, request, model);
+  if (!model.context_columns.empty()) {
+    throw InputError(
+        "sample: expected --for TABLE, one row to draw for each of its rows, since the "
+        "model has context columns");
+  }
+  if (!given.block_sizes.empty()) {
+    return labelled_rows(labels_of_new_blocks(sizes_for(given)), request.group);
+  }
+  const auto kind = kind_of(request);
+  if (kind == DependenceKind::blocks && observed != nullptr) {
+    return labelled_rows(
+        repeat_each(number_blocks(observed->labels).label_of_block, needed_rows(given)),
+        request.group);
+  }
+  const bool by_position = kind == DependenceKind::unstructured ||
+                           (kind == DependenceKind::relationship && request.id.empty());
+  if (kind != DependenceKind::independent && !by_position) {
+    throw InputError(
+        "sample: expected --for TABLE with the groups, ids or times of the rows to "
+        "draw");
+  }
+  return plain_rows(rows_that_follow(given, request, model, observed));
 }
 
 // Options that would have no effect are mistakes.
 void check_options(const Given& given, const Model& model) {
-  const bool by_context = !model.context_columns.empty();
-  const bool dependent =
-      !given.given.empty() || !given.block_sizes.empty() || !given.relationship.empty();
-  if (by_context && given.context.empty()) {
+  const bool dependent = given.dependence.any() ||
+                         !given.dependence.request.time.empty() ||
+                         !given.block_sizes.empty() || !given.given.empty();
+  if (!given.parameter.empty() && !dependent) {
     throw InputError(
-        "sample: expected --context TABLE, one row to draw for each of its "
-        "rows, since the model has context columns");
+        "--parameter: expected a dependence, --block-sizes or --given, found none");
   }
-  if (by_context && (dependent || given.rows)) {
+  if (given.rows && !given.rows_of.empty()) {
+    throw InputError("--rows: expected none beside --for, whose rows count, found " +
+                     std::to_string(*given.rows));
+  }
+  if (!given.rows_of.empty() && !dependent && model.context_columns.empty()) {
     throw InputError(
-        "--context: expected none of --rows, --block-sizes, --given and "
-        "--relationship beside it");
-  }
-  if (!by_context && !given.context.empty()) {
-    throw InputError(
-        "--context: expected none, since the model has no context columns");
-  }
-  if (given.parameter && !dependent) {
-    throw InputError("--parameter: expected --block-sizes, --given or --relationship");
+        "--for: expected a dependence, or a model with context columns, found neither");
   }
 }
 
-SampledRows draw(const Given& given, const Model& model, Console& console) {
+// What was said of the dependence, or what follows from the model.
+DependenceRequest request_of(const Given& given, const Model& model) {
+  auto request = given.dependence.resolve();
+  const bool is_said = given.dependence.any() || !request.time.empty();
+  if (!is_said && (!given.given.empty() || !given.block_sizes.empty())) {
+    request.group = model.dependence.column.empty() ? "group" : model.dependence.column;
+  }
+  if (kind_of(request) == DependenceKind::independent && request.time.empty()) {
+    return request;
+  }
+  return model.dependence.request_for_new_rows(request, given.parameter);
+}
+
+struct Drawn {
+  at::Tensor data;
+  std::vector<TextColumn> text;
+};
+
+Drawn draw(const Given& given, const Model& model, Console& console) {
   Random random(given.seed, stream(Purpose::draws));
   check_options(given, model);
-  if (!given.context.empty()) {
-    const auto context = read_rows(given.context, {.columns = model.context_columns});
-    return sample_rows(model, context.data.size(0), context.data, random);
+  const auto request = request_of(given, model);
+  TableRows observed;
+  if (!given.given.empty()) {
+    observed = read_rows(given.given, {.columns = model.columns,
+                                       .context = model.context_columns,
+                                       .group = request.group,
+                                       .time = request.time,
+                                       .id = request.id});
   }
-  if (!given.given.empty()) return sample_more(given, model, random, console);
-  if (!given.block_sizes.empty()) {
-    const double rho = model.dependence.parameter_for("blocks", given.parameter);
-    return sample_blocks(model, sizes_for(given), rho, random);
+  const auto* known = given.given.empty() ? nullptr : &observed;
+  auto fresh = rows_to_draw(given, request, model, known);
+  const auto& context = fresh.rows.context;
+  Drawn drawn{.data = {}, .text = std::move(fresh.text)};
+  if (kind_of(request) == DependenceKind::independent) {
+    drawn.data = sample_rows(model, fresh.rows.data.size(0), context, random);
+    return drawn;
   }
-  if (!given.relationship.empty()) {
-    const double lambda =
-        model.dependence.parameter_for("relationship", given.parameter);
-    const auto matrix = read_matrix(given, needed_rows(given), console);
-    return sample_relationship(model, matrix, lambda, random);
+  auto all = fresh.rows;
+  std::string source = given.rows_of.empty() ? "the rows to draw" : given.rows_of;
+  if (known != nullptr) {
+    auto described = observed;
+    described.data = at::empty({observed.data.size(0), 0}, at::kDouble);
+    all = append_rows(described, fresh.rows);
+    source = given.given + " and " + source;
   }
-  return sample_rows(model, needed_rows(given), at::Tensor(), random);
+  auto relations = read_relations(request, all, source);
+  for (const auto& note : relations.notes) console.info(note);
+  const auto law =
+      make_row_law(model, request, std::move(relations), given.parameter, console);
+  drawn.data = known == nullptr ? sample_dependent(model, law, context, random)
+                                : sample_given(model, observed, law, context, random);
+  return drawn;
+}
+
+void run(const Given& given, Console& console) {
+  set_threads(given.threads);
+  table_format(given.out);
+  check_not_an_input(given.out, {given.given, given.rows_of});
+  const auto model = load_model(model_path_of(given.run), at::kCPU, at::kDouble);
+  const auto drawn = draw(given, model, console);
+  const auto data = drawn.data.contiguous();
+  if (!at::isfinite(data).all().item<bool>()) {
+    throw NumericalError(given.run + ": a drawn row is not finite");
+  }
+  write_table(given.out, model.columns,
+              {data.data_ptr<double>(), static_cast<std::size_t>(data.numel())},
+              drawn.text);
 }
 
 }  // namespace
@@ -139,59 +248,28 @@ void add_sample(CLI::App& app, Console& console) {
   verb->add_option("--rows", given->rows,
                    "Rows to draw; with --given, of every block or in all")
       ->check(integer_in(1, 1'000'000'000));
-  auto* sizes = add_list(*verb, "--block-sizes", given->block_sizes,
-                         "Draw correlated rows in blocks of these sizes, "
-                         "comma-separated, repeated until --rows")
-                    ->check(integer_in(1, 1'000'000'000));
+  auto* table = verb->add_option(
+      "--for", given->rows_of,
+      "Table with a row for each row to draw: its group, id, time and context columns");
   auto* observed =
       verb->add_option("--given", given->given,
-                       "Table of observed rows: draw further rows that depend on them")
-          ->excludes(sizes);
-  verb->add_option("--group", given->group,
-                   "Column of block labels in the --given table (default: the model's)")
-      ->needs(observed);
-  auto* relationship =
-      verb->add_option(
-              "--relationship", given->relationship,
-              "Relationship matrix of the drawn rows; with --given, of the observed "
-              "rows followed by the drawn ones")
-          ->excludes(sizes);
-  add_relationship_scale(*verb, relationship, given->relationship_scale);
-  verb->add_option(
-      "--context", given->context,
-      "Table of context columns, for a model that has them; the output keeps "
-      "them");
-  verb->add_option("--parameter", given->parameter,
-                   "rho or lambda instead of the learned one")
-      ->check(number_in(0, 1));
+                       "Table of observed rows: draw further rows that depend on them");
+  add_list(*verb, "--block-sizes", given->block_sizes,
+           "Draw correlated rows in blocks of these sizes, comma-separated, repeated "
+           "until --rows")
+      ->check(integer_in(1, 1'000'000'000))
+      ->excludes(observed)
+      ->excludes(table);
+  add_dependence_options(*verb, given->dependence);
+  add_list(*verb, "--parameter", given->parameter,
+           "Instead of the learned ones: rho, lambda, lambda and gamma, or the weights "
+           "of a sum, comma-separated")
+      ->check(number_in(0, 1e12));
   add_seed(*verb, given->seed, "Seed of the draws");
   add_threads(*verb, given->threads);
   verb->add_option("--out", given->out, "Table to write: .csv, .tsv or .npy")
       ->required();
-  verb->callback([given, &console] {
-    set_threads(given->threads);
-    table_format(given->out);
-    check_not_an_input(given->out, {given->given, given->context});
-    const auto model = load_model(model_path_of(given->run), at::kCPU, at::kDouble);
-    const auto sample = draw(*given, model, console);
-    const auto data = sample.data.contiguous();
-    if (!at::isfinite(data).all().item<bool>()) {
-      throw NumericalError(given->run + ": a drawn row is not finite");
-    }
-    std::vector<TextColumn> text;
-    if (!sample.labels.empty()) {
-      text.push_back({label_column(*given, model), sample.labels});
-    }
-    if (!given->context.empty()) {
-      const auto table = read_table(given->context);
-      for (const auto& name : model.context_columns) {
-        text.push_back({name, labels(table, name)});
-      }
-    }
-    write_table(given->out, model.columns,
-                {data.data_ptr<double>(), static_cast<std::size_t>(data.numel())},
-                text);
-  });
+  verb->callback([given, &console] { run(*given, console); });
 }
 
 }  // namespace kinflow::cli

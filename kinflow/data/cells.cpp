@@ -2,9 +2,50 @@
 #include "kinflow/data/cells.h"
 
 #include <charconv>
+#include <chrono>
 #include <cmath>
 
 namespace kinflow {
+namespace {
+
+/// Takes `width` digits off the front of a text.
+std::optional<int> take_digits(std::string_view& text, std::size_t width) {
+  if (text.size() < width) return std::nullopt;
+  int value = 0;
+  for (const char c : text.substr(0, width)) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = 10 * value + (c - '0');
+  }
+  text.remove_prefix(width);
+  return value;
+}
+
+/// Takes one character off the front of a text where it is `wanted`.
+bool take(std::string_view& text, char wanted) {
+  if (text.empty() || text.front() != wanted) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+/// The part of a day at 09:30 or 09:30:15.5.
+std::optional<double> read_time_of_day(std::string_view text) {
+  const auto hour = take_digits(text, 2);
+  if (!hour || *hour > 23 || !take(text, ':')) return std::nullopt;
+  const auto minute = take_digits(text, 2);
+  if (!minute || *minute > 59) return std::nullopt;
+  double seconds = 0;
+  if (take(text, ':')) {
+    const bool is_plain = text.find_first_not_of("0123456789.") == text.npos;
+    if (!is_plain || read_number(text, seconds) != CellKind::number || seconds >= 60) {
+      return std::nullopt;
+    }
+    text = {};
+  }
+  if (!text.empty()) return std::nullopt;
+  return (*hour * 3600 + *minute * 60 + seconds) / 86400;
+}
+
+}  // namespace
 
 bool is_missing_cell(std::string_view text) {
   const auto is = [&](std::size_t i, char lower) { return (text[i] | 0x20) == lower; };
@@ -33,6 +74,27 @@ CellKind read_number(std::string_view text, double& value) {
     return kind_of(value);
   }
   return is_missing_cell(text) ? CellKind::missing : CellKind::text;
+}
+
+std::optional<double> read_date(std::string_view text) {
+  const auto year = take_digits(text, 4);
+  if (!year || !take(text, '-')) return std::nullopt;
+  const auto month = take_digits(text, 2);
+  if (!month || !take(text, '-')) return std::nullopt;
+  const auto day = take_digits(text, 2);
+  if (!day) return std::nullopt;
+  const std::chrono::year_month_day date{
+      std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
+      std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok()) return std::nullopt;
+  const auto days =
+      static_cast<double>(std::chrono::sys_days(date).time_since_epoch().count());
+  if (text.empty()) return days;
+  if (!take(text, 'T') && !take(text, ' ')) return std::nullopt;
+  if (!text.empty() && text.back() == 'Z') text.remove_suffix(1);
+  const auto time = read_time_of_day(text);
+  if (!time) return std::nullopt;
+  return days + *time;
 }
 
 }  // namespace kinflow

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -85,5 +86,11 @@ CellKind kind_of(double value);
 
 /// What a cell holds; sets `value` for a number.
 CellKind read_number(std::string_view text, double& value);
+
+/// Days since 1970-01-01 of a date in the form of ISO 8601: 2024-03-31, with or without
+/// a time of day after a blank or a T, as in 2024-03-31 09:30 or 2024-03-31T09:30:15.5Z
+/// (a Z is ignored, other time zones are not understood). Nothing where the text is
+/// none or names a day that does not exist.
+std::optional<double> read_date(std::string_view text);
 
 }  // namespace kinflow

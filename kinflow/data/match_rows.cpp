@@ -46,12 +46,7 @@ TableRelationship read_for(const RelationshipRequest& request, bool by_position)
 
 }  // namespace
 
-RowMatch match_rows(const RelationshipFile& file, const TableIds& table) {
-  if (file.ids.empty()) {
-    throw InputError(file.source +
-                     ": expected ids to match the table's rows with, found none; give "
-                     "--relationship-ids FILE");
-  }
+RowMatch match_rows(const TableIds& file, const TableIds& table) {
   const bool by_family = has_families(table.ids) && has_families(file.ids);
   std::unordered_map<SampleId, std::int64_t> row_of;
   row_of.reserve(file.ids.size());
@@ -94,18 +89,23 @@ RowMatch match_rows(const RelationshipFile& file, const TableIds& table) {
         table.source, file.source, unknown, table.ids.size(), named,
         unknown > kNamedIds ? ", ..." : ""));
   }
-  match.matched = static_cast<std::int64_t>(match.rows.size());
-  match.only_in_matrix = file.rows - match.matched;
+  match.note =
+      fmt::format("{} rows matched by id, 0 only in the table, {} only in the file",
+                  match.rows.size(), file.ids.size() - match.rows.size());
   return match;
 }
 
 TableRelationship relationship_for_table(const RelationshipRequest& request,
                                          const TableIds& table) {
   auto result = read_for(request, /*by_position=*/false);
-  const RowMatch match = match_rows(result.matrix, table);
-  result.note +=
-      fmt::format("; {} rows matched by id, 0 only in the table, {} only in the matrix",
-                  match.matched, match.only_in_matrix);
+  const auto& file = result.matrix;
+  if (file.ids.empty()) {
+    throw InputError(file.source +
+                     ": expected ids to match the table's rows with, found none; give "
+                     "--relationship-ids FILE");
+  }
+  const RowMatch match = match_rows({.source = file.source, .ids = file.ids}, table);
+  result.note += "; " + match.note;
   result.matrix = select_rows(std::move(result.matrix), match.rows);
   return result;
 }

@@ -10,24 +10,23 @@
 
 namespace kinflow {
 
-/// The rows of a table by their ids.
+/// The rows of a table, or of another file, by their ids.
 struct TableIds {
-  std::string source;         ///< the table, for messages
-  std::vector<SampleId> ids;  ///< [rows]; families are empty where the table has none
+  std::string source;         ///< the file, for messages
+  std::vector<SampleId> ids;  ///< [rows]; families are empty where there are none
 };
 
-/// Where the rows of a table stand in a relationship matrix.
+/// Where the rows of a table stand in another file.
 struct RowMatch {
-  std::vector<std::int64_t> rows;   ///< [rows of the table] row of the matrix
-  std::int64_t matched = 0;         ///< rows of the table, all of them
-  std::int64_t only_in_matrix = 0;  ///< rows of the matrix that the table does not have
+  std::vector<std::int64_t> rows;  ///< [rows of the table] row of the file
+  std::string note;  ///< for the user: how many rows were matched, and what is left
 };
 
-/// Finds every row of a table in a matrix, in any order. Where the table or the matrix
-/// has no families, individual ids alone decide. InputError where the matrix has no
-/// ids, where an id of the table occurs twice, is not in the matrix (the first few are
-/// named) or stands for several people of the matrix.
-RowMatch match_rows(const RelationshipFile& file, const TableIds& table);
+/// Finds every row of a table in a file, in any order. Where the table or the file has
+/// no families, individual ids alone decide. InputError where an id of the table occurs
+/// twice, is not in the file (the first few are named) or stands for several people of
+/// the file.
+RowMatch match_rows(const TableIds& file, const TableIds& table);
 
 enum class RelationshipScale {
   unit_diagonal,  ///< to a mean diagonal of 1

@@ -86,6 +86,11 @@ std::vector<std::string> labels(const Table& table, const std::string& column,
 /// The same for all rows.
 std::vector<std::string> labels(const Table& table, const std::string& column);
 
+/// A column of points in time, for the given rows of the table: numbers, or dates as in
+/// read_date(). Throws InputError for anything else and for a column that mixes both.
+std::vector<double> times(const Table& table, const std::string& column,
+                          const std::vector<std::int64_t>& rows);
+
 /// Labels as numbers 0 .. in the order of their first appearance.
 struct BlockNumbers {
   std::vector<std::int64_t> block_of_row;  ///< [rows]
@@ -93,10 +98,6 @@ struct BlockNumbers {
 };
 BlockNumbers number_blocks(const std::vector<std::string>& label_of_row);
 
-/// Throws InputError for fewer than two rows.
-void check_enough_rows(const NumericMatrix& matrix);
-/// Throws InputError that names a column whose values are all the same.
-void check_no_constant_column(const NumericMatrix& matrix);
 /// Throws InputError where all rows carry one label.
 void check_several_blocks(const BlockNumbers& blocks, const std::string& source,
                           const std::string& column);

@@ -172,6 +172,32 @@ std::vector<std::string> labels(const Table& table, const std::string& column) {
   return labels(table, column, all_rows(table));
 }
 
+std::vector<double> times(const Table& table, const std::string& column,
+                          const std::vector<std::int64_t>& rows) {
+  const RowReader reader(table, {table.column_index(column)});
+  std::vector<double> result;
+  result.reserve(rows.size());
+  // The first row decides, so that a column does not mix both.
+  bool dates = false;
+  for (const std::int64_t row : rows) {
+    reader.read(row, [&](int, auto cell) {
+      double number = 0;
+      const bool is_number = to_number(cell, number) == CellKind::number;
+      if (result.empty()) dates = !is_number && read_date(to_text(cell)).has_value();
+      const auto date = dates ? read_date(to_text(cell)) : std::nullopt;
+      if (dates ? !date.has_value() : !is_number) {
+        fail_at(table, row, column,
+                fmt::format("expected {}, found {}",
+                            dates ? "a date such as 2024-03-31, as in the rows before"
+                                  : "a number or a date such as 2024-03-31",
+                            in_quotes(to_text(cell))));
+      }
+      result.push_back(dates ? *date : number);
+    });
+  }
+  return result;
+}
+
 BlockNumbers number_blocks(const std::vector<std::string>& label_of_row) {
   BlockNumbers result;
   result.block_of_row.reserve(label_of_row.size());
@@ -183,31 +209,6 @@ BlockNumbers number_blocks(const std::vector<std::string>& label_of_row) {
     result.block_of_row.push_back(found->second);
   }
   return result;
-}
-
-void check_enough_rows(const NumericMatrix& matrix) {
-  if (matrix.rows >= 2) return;
-  throw InputError(fmt::format(
-      "{}: expected at least 2 rows, found {}{}", matrix.source, matrix.rows,
-      matrix.dropped_rows > 0
-          ? fmt::format(" ({} dropped for missing values)", matrix.dropped_rows)
-          : ""));
-}
-
-void check_no_constant_column(const NumericMatrix& matrix) {
-  const std::size_t width = matrix.names.size();
-  for (std::size_t c = 0; c < width; ++c) {
-    bool constant = true;
-    for (std::size_t i = c; constant && i < matrix.values.size(); i += width) {
-      constant = matrix.values[i] == matrix.values[c];
-    }
-    if (constant) {
-      throw InputError(
-          fmt::format("{}: column {}: expected values that differ, found {} "
-                      "in every row",
-                      matrix.source, in_quotes(matrix.names[c]), matrix.values[c]));
-    }
-  }
 }
 
 void check_several_blocks(const BlockNumbers& blocks, const std::string& source,

@@ -9,37 +9,13 @@
 #include <unordered_map>
 
 #include "kinflow/core/error.h"
-#include "kinflow/dependence/relationship.h"
 #include "kinflow/flow/density.h"
 
 namespace kinflow {
 namespace {
 
-double joint_of_blocks(const Model& model, const TableRows& rows,
-                       const EvaluatedDependence& dependence,
-                       const LatentResult& latents) {
-  const auto labelled = make_blocks(rows.labels, BlockCorrelation::per_block);
-  const auto correlations =
-      model.dependence.correlations_of(labelled.labels, dependence.parameter);
-  return joint_log_density(*labelled.blocks, at::tensor(correlations, at::kDouble),
-                           latents);
-}
-
-double joint_of_relationship(const Model& model, const EvaluatedDependence& dependence,
-                             const LatentResult& latents) {
-  const double lambda =
-      model.dependence.parameter_for("relationship", dependence.parameter);
-  return joint_log_density(Relationship(dependence.relationship),
-                           at::tensor({lambda}, at::kDouble), latents);
-}
-
-}  // namespace
-
-Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
-                               const EvaluatedDependence& dependence) {
-  const auto latents = model.to_latent(rows.data, rows.context);
-  const auto density =
-      standard_normal_log_density(latents.latents) + latents.log_abs_det;
+// Means over rows, and checks that they are finite.
+Likelihood summarize(const at::Tensor& density, const TableRows& rows) {
   const auto count = rows.data.size(0);
   Likelihood result{.rows = count,
                     .mean_nll_nats = -density.mean().item<double>(),
@@ -51,11 +27,6 @@ Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
   }
   result.bits_per_dimension =
       result.mean_nll_nats / std::numbers::ln2 / static_cast<double>(rows.data.size(1));
-  if (dependence.by_group) {
-    result.joint_log_density_nats = joint_of_blocks(model, rows, dependence, latents);
-  } else if (dependence.relationship.defined()) {
-    result.joint_log_density_nats = joint_of_relationship(model, dependence, latents);
-  }
   if (!std::isfinite(result.mean_nll_nats)) {
     const auto worst = at::isfinite(density).logical_not().to(at::kLong).argmax();
     throw NumericalError(fmt::format(
@@ -63,8 +34,63 @@ Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
         "training data?",
         rows.kept_rows.at(static_cast<std::size_t>(worst.item<std::int64_t>())) + 1));
   }
-  if (!std::isfinite(result.joint_log_density_nats.value_or(0))) {
-    throw NumericalError("the joint log-density is not finite");
+  return result;
+}
+
+// log p of latents [m, p] under a conditional law.
+double dense_log_density(const ConditionalLaw& law, const at::Tensor& latents) {
+  const auto root = at::linalg_cholesky(law.covariance);
+  const auto whitened =
+      at::linalg_solve_triangular(root, latents - law.mean, /*upper=*/false);
+  return (standard_normal_log_density(whitened).sum() -
+          static_cast<double>(latents.size(1)) * root.diagonal().log().sum())
+      .item<double>();
+}
+
+double finite_joint(double joint) {
+  if (std::isfinite(joint)) return joint;
+  throw NumericalError("the joint log-density is not finite");
+}
+
+}  // namespace
+
+Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
+                               const RowLaw* law) {
+  const auto latents = model.to_latent(rows.data, rows.context);
+  auto result = summarize(
+      standard_normal_log_density(latents.latents) + latents.log_abs_det, rows);
+  if (law != nullptr) {
+    result.joint_log_density_nats =
+        finite_joint(joint_log_density(*law->law, law->parameters, latents));
+  }
+  return result;
+}
+
+Likelihood evaluate_given(const Model& model, const TableRows& observed,
+                          const TableRows& rows, const RowLaw& law,
+                          const RowLaw* observed_law) {
+  const auto known = model.to_latent(observed.data, observed.context);
+  const auto latents = model.to_latent(rows.data, rows.context);
+  const auto first = at::arange(observed.data.size(0), at::kLong);
+  const auto given = law.law->condition_rows(law.parameters, first, known.latents);
+  const auto deviation = given.variance.sqrt();
+  const auto columns = static_cast<double>(rows.data.size(1));
+  auto result = summarize(standard_normal_log_density((latents.latents - given.mean) /
+                                                      deviation.unsqueeze(1)) -
+                              columns * deviation.log() + latents.log_abs_det,
+                          rows);
+  if (observed_law != nullptr) {
+    const LatentResult all{
+        .latents = at::cat({known.latents, latents.latents}),
+        .log_abs_det = at::cat({known.log_abs_det, latents.log_abs_det})};
+    result.joint_log_density_nats = finite_joint(
+        joint_log_density(*law.law, law.parameters, all) -
+        joint_log_density(*observed_law->law, observed_law->parameters, known));
+  } else {
+    result.joint_log_density_nats = finite_joint(
+        dense_log_density(law.law->condition(law.parameters, first, known.latents),
+                          latents.latents) +
+        latents.log_abs_det.sum().item<double>());
   }
   return result;
 }

@@ -1,12 +1,14 @@
-// Held-out likelihood: rows by themselves, and all rows together.
+// Held-out likelihood: rows by themselves, all rows together, and given others.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "kinflow/train/fit_data.h"
+#include "kinflow/evaluate/row_law.h"
 #include "kinflow/train/model.h"
+#include "kinflow/train/table_rows.h"
 
 namespace kinflow {
 
@@ -20,18 +22,18 @@ struct Likelihood {
   std::optional<double> joint_log_density_nats;
 };
 
-/// How the evaluated rows depend on each other; empty: only single rows are scored.
-struct EvaluatedDependence {
-  bool by_group = false;    ///< the rows carry labels
-  at::Tensor relationship;  ///< [n, n] or undefined
-  /// Instead of what the model learned: rho of all blocks, or lambda.
-  std::optional<double> parameter;
-};
-
-/// Scores rows. InputError where a dependence is given that the model has no parameter
-/// for.
+/// Scores rows, and all of them together under their law where there is one.
 Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
-                               const EvaluatedDependence& dependence);
+                               const RowLaw* law = nullptr);
+
+/// Scores rows given observed ones: single rows given all observed rows, and all rows
+/// together given these.
+/// @param law  of the observed rows followed by the others
+/// @param observed_law  of the observed rows alone; null where there is none, which
+///     costs a matrix of all rows
+Likelihood evaluate_given(const Model& model, const TableRows& observed,
+                          const TableRows& rows, const RowLaw& law,
+                          const RowLaw* observed_law);
 
 /// How far learned correlations are from the truth; blocks of one row do not count.
 struct CorrelationError {

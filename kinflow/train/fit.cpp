@@ -15,8 +15,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/version.h"
 #include "kinflow/data/in_quotes.h"
-#include "kinflow/dependence/independent.h"
-#include "kinflow/dependence/relationship.h"
+#include "kinflow/train/fitted_dependence.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/run_folder.h"
 #include "kinflow/train/trainer.h"
@@ -33,89 +32,12 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The dependence of the training rows, and what the model will remember of it.
-struct FittedDependence {
-  std::unique_ptr<Dependence> law;
-  LearnedDependence learned;   // without parameters
-  at::Tensor typical_weights;  // as in TrainingData
-  // Of held-out rows; none where a validation table was given, whose rows are taken as
-  // independent.
-  std::unique_ptr<Dependence> valid_law;
-};
-
-std::unique_ptr<Relationship> make_relationship(const at::Tensor& matrix,
-                                                at::Device device) {
-  const auto parts = decompose_relationship(matrix);
-  return std::make_unique<Relationship>(
-      SpectralDecomposition{.eigenvectors = parts.eigenvectors.to(device),
-                            .eigenvalues = parts.eigenvalues.to(device)});
-}
-
-// Every training block's weight in the typical correlation, [k, 1].
-at::Tensor typical_weights(const std::vector<std::int64_t>& sizes, std::int64_t count) {
-  if (count == 1) return at::ones({1, 1}, at::kDouble);
-  const auto repeats = at::tensor(sizes, at::kDouble).sub(1).unsqueeze(1);
-  return repeats / repeats.sum();
-}
-
-FittedDependence make_dependence(const FitRequest& request, const FitRows& rows,
-                                 at::Device device) {
-  FittedDependence result;
-  if (request.train.schedule == Schedule::baseline ||
-      (request.data.group.empty() && request.data.relationship.empty())) {
-    result.law = std::make_unique<Independent>(rows.train.data.size(0));
-    return result;
-  }
-  result.learned.kind = request.data.group.empty() ? "relationship" : "blocks";
-  if (!request.data.group.empty()) {
-    // One value for all blocks is what a grid can try.
-    const auto correlation = request.train.schedule == Schedule::grid
-                                 ? BlockCorrelation::shared
-                                 : request.correlation;
-    auto labelled = make_blocks(rows.train.labels, correlation, device);
-    result.learned.column = request.data.group;
-    result.learned.labels = std::move(labelled.labels);
-    result.learned.sizes = std::move(labelled.sizes);
-    result.law = std::move(labelled.blocks);
-    const auto count = result.law->parameter_count();
-    if (count > 0) {
-      result.typical_weights = typical_weights(result.learned.sizes, count).to(device);
-    }
-    if (!rows.valid.labels.empty() && count > 0) {
-      auto held_out =
-          make_blocks(rows.valid.labels, BlockCorrelation::shared, device).blocks;
-      // Where no held-out block has repeats, its rows are independent.
-      if (held_out->parameter_count() == 1) result.valid_law = std::move(held_out);
-    }
-  } else {
-    result.law = make_relationship(rows.relationship, device);
-    if (rows.valid_relationship.defined()) {
-      result.valid_law = make_relationship(rows.valid_relationship, device);
-    }
-    result.typical_weights = at::ones({1, 1}, at::kDouble).to(device);
-  }
-  return result;
-}
-
-// Weights of the rows for location and scale, C^-1 1 with all parameters at one half:
+// Weights of the rows for location and scale, C^-1 1 with the law's own start:
 // generalised least squares, so that rows of a large block count less.
 at::Tensor row_weights(const Dependence& law, at::Device device) {
-  const auto parameters =
-      at::full({1, law.parameter_count()}, 0.5, at::kDouble).to(device);
+  const auto parameters = law.default_parameters().unsqueeze(0).to(device);
   const auto ones = at::ones({1, law.rows(), 1}, at::kDouble).to(device);
   return law.precision_times(parameters, ones).view({law.rows()}).cpu();
-}
-
-// Dependence parameters at the start, [R, k]: one replica per value of a grid.
-at::Tensor start_parameters(const TrainOptions& options, const Dependence& law,
-                            at::Device device) {
-  const bool is_grid = options.schedule == Schedule::grid && law.parameter_count() > 0;
-  const auto starts = is_grid ? options.grid : std::vector<double>{options.start};
-  return at::tensor(starts, at::kDouble)
-      .unsqueeze(1)
-      .expand({static_cast<std::int64_t>(starts.size()), law.parameter_count()})
-      .contiguous()
-      .to(device);
 }
 
 // A step of a small flow is over before a second thread has woken up: on a busy machine
@@ -129,7 +51,7 @@ std::int64_t training_threads(const FitRequest& request) {
   return multiplications < kWorthAThread ? 1 : request.threads;
 }
 
-std::string status_line(const Trainer& trainer, const Dependence& law) {
+std::string status_line(const Trainer& trainer, const std::string& typical_name) {
   const auto best = trainer.best_replica();
   const auto& history = trainer.history();
   const auto& last =
@@ -137,16 +59,14 @@ std::string status_line(const Trainer& trainer, const Dependence& law) {
   auto line =
       fmt::format("valid NLL {} (best {} at {})", format_nats(last.valid_nll_nats),
                   format_nats(trainer.best_valid_nll(best)), trainer.best_epoch(best));
-  if (law.parameter_count() > 0) {
-    line += fmt::format(", typical {} {:.3f}",
-                        law.kind() == "relationship" ? "lambda" : "rho",
-                        last.typical_parameter);
+  if (!typical_name.empty()) {
+    line += fmt::format(", typical {} {:.3f}", typical_name, last.typical_parameter);
   }
   return line;
 }
 
 void train(Trainer& trainer, const RunFolder& folder, const FitPlace& place,
-           const FitRequest& request, const Dependence& law, Logger& logger) {
+           const FitRequest& request, const std::string& typical_name, Logger& logger) {
   const auto start = Clock::now();
   const auto first_epoch = trainer.epochs_done();
   auto last_checkpoint = start;
@@ -173,7 +93,7 @@ void train(Trainer& trainer, const RunFolder& folder, const FitPlace& place,
          .done = done,
          .total = request.train.epochs,
          .unit = "epoch",
-         .status = status_line(trainer, law),
+         .status = status_line(trainer, typical_name),
          .seconds_left = per_epoch * static_cast<double>(request.train.epochs - done)});
   }
 }
@@ -187,17 +107,6 @@ std::unique_ptr<Flow> single_flow(Flow& flow, std::int64_t replica) {
   return single;
 }
 
-std::vector<double> parameters_by_label(const at::Tensor& best,
-                                        const LearnedDependence& learned) {
-  const auto values = best.cpu().contiguous();
-  const std::vector<double> parameters(values.data_ptr<double>(),
-                                       values.data_ptr<double>() + values.numel());
-  if (learned.kind == "blocks" && parameters.size() == 1) {
-    return std::vector<double>(learned.labels.size(), parameters.front());
-  }
-  return parameters;
-}
-
 nlohmann::json new_record(const FitRequest& request) {
   nlohmann::json record = {{"kinflow_version", version()},
                            {"commit", commit()},
@@ -207,11 +116,9 @@ nlohmann::json new_record(const FitRequest& request) {
   if (!request.data.valid_table.empty()) {
     record["valid_hash"] = file_hash(request.data.valid_table);
   }
-  if (!request.data.relationship.empty()) {
-    const auto files = find_relationship(request.data.relationship,
-                                         {.ids = request.data.relationship_ids});
-    record["relationship_hash"] = file_hash(files.matrix);
-    if (!files.ids.empty()) record["relationship_ids_hash"] = file_hash(files.ids);
+  record["dependence_hashes"] = nlohmann::json::object();
+  for (const auto& path : input_files(request.data.dependence)) {
+    record["dependence_hashes"][path] = file_hash(path);
   }
   return record;
 }
@@ -219,8 +126,10 @@ nlohmann::json new_record(const FitRequest& request) {
 // run.json and the model keep the paths, and JSON holds UTF-8 only. Files are read
 // twice, the second time for their hashes.
 void check_paths(const DataRequest& data) {
-  for (const auto& path :
-       {data.table, data.valid_table, data.relationship, data.relationship_ids}) {
+  auto paths = input_files(data.dependence);
+  paths.push_back(data.table);
+  paths.push_back(data.valid_table);
+  for (const auto& path : paths) {
     std::error_code ignored;
     if (std::filesystem::is_fifo(path, ignored)) {
       throw InputError(path + ": expected a file that can be read again, found a pipe");
@@ -234,17 +143,20 @@ void check_paths(const DataRequest& data) {
 // A resumed run must see the data that it began with.
 void check_same_data(const nlohmann::json& before, const nlohmann::json& now,
                      const FitRequest& request) {
-  for (const auto& [key, path] :
-       {std::pair{"data_hash", request.data.table},
-        std::pair{"valid_hash", request.data.valid_table},
-        std::pair{"relationship_hash", request.data.relationship},
-        std::pair{"relationship_ids_hash", request.data.relationship}}) {
-    if (before.value(key, nlohmann::json()) != now.value(key, nlohmann::json())) {
-      throw InputError(
-          path +
-          ": expected the file that the run began with, found another content; "
-          "start a new fit");
-    }
+  const auto check = [](const nlohmann::json& then, const nlohmann::json& hash,
+                        const std::string& path) {
+    if (then == hash) return;
+    throw InputError(path +
+                     ": expected the file that the run began with, found another "
+                     "content; start a new fit");
+  };
+  const auto at = [](const nlohmann::json& record, const std::string& key) {
+    return record.is_object() ? record.value(key, nlohmann::json()) : nlohmann::json();
+  };
+  check(at(before, "data_hash"), at(now, "data_hash"), request.data.table);
+  check(at(before, "valid_hash"), at(now, "valid_hash"), request.data.valid_table);
+  for (const auto& [path, hash] : now.at("dependence_hashes").items()) {
+    check(at(at(before, "dependence_hashes"), path), hash, path);
   }
 }
 
@@ -258,14 +170,16 @@ struct Preparation {
   std::unique_ptr<Trainer> trainer;
 };
 
-Preparation prepare(const FitRequest& request) {
+Preparation prepare(const FitRequest& request, Logger& logger) {
   check_paths(request.data);
   set_threads(request.threads);
   const auto device = find_device(request.device);
   const auto type = request.float64 ? at::kDouble : at::kFloat;
   Preparation made;
   made.rows = read_fit_rows(request.data, request.train.seed);
-  made.dependence = make_dependence(request, made.rows, device);
+  for (const auto& note : made.rows.relations.notes) logger.info(note);
+  made.dependence = make_fitted_dependence(request.data.dependence, request.train,
+                                           made.rows, device, logger);
   set_threads(training_threads(request));
 
   const auto& train = made.rows.train;
@@ -280,7 +194,7 @@ Preparation prepare(const FitRequest& request) {
   options.dimension = train.data.size(1);
   options.context = train.context.defined() ? train.context.size(1) : 0;
   options.bound = request.bound.value_or(spline_bound_for(standardized));
-  const auto start = start_parameters(request.train, *made.dependence.law, device);
+  const auto& start = made.dependence.start;
   const std::vector<std::uint64_t> seeds(static_cast<std::size_t>(start.size(0)),
                                          request.train.seed);
   made.flow = std::make_unique<Flow>(options, seeds, type, device);
@@ -294,6 +208,7 @@ Preparation prepare(const FitRequest& request) {
                    .valid = ready(valid.data, made.standardization),
                    .valid_context = ready(valid.context, made.context_standardization),
                    .valid_law = made.dependence.valid_law.get(),
+                   .valid_weights = made.dependence.valid_weights,
                    .typical_weights = made.dependence.typical_weights,
                    .log_abs_det = made.standardization.log_abs_det()},
       request.train, start);
@@ -350,13 +265,12 @@ FitResult make_result(const Preparation& made, const FitRequest& request,
                              .standardization = made.standardization,
                              .context_standardization = made.context_standardization,
                              .flow = single_flow(*made.flow, best),
-                             .dependence = made.dependence.learned,
+                             .dependence = made.dependence.with_parameters(
+                                 trainer.best_parameters(best)),
                              .record = {}},
                    .epochs = trainer.epochs_done(),
                    .best_epoch = trainer.best_epoch(best),
                    .valid_nll_nats = trainer.best_valid_nll(best)};
-  result.model.dependence.parameters =
-      parameters_by_label(trainer.best_parameters(best), made.dependence.learned);
   result.model.record = {{"kinflow_version", version()},
                          {"request", record["request"]},
                          {"data_hash", record["data_hash"]},
@@ -378,14 +292,14 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   const auto start = Clock::now();
   const auto request = with_defaults(given);
   if (!place.resume) RunFolder::check_free(place.directory);
-  const auto made = prepare(request);
+  const auto made = prepare(request, logger);
   auto record = new_record(request);
   auto folder = open_folder(request, place, record, *made.trainer, logger);
   folder.write_metrics(made.trainer->history());
-  if (!made.rows.relationship_note.empty()) logger.info(made.rows.relationship_note);
   describe(made, request, logger);
   try {
-    train(*made.trainer, folder, place, request, *made.dependence.law, logger);
+    train(*made.trainer, folder, place, request, made.dependence.learned.typical_name(),
+          logger);
   } catch (const NumericalError& error) {
     record["status"] = "failed";
     record["error"] = error.what();

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "kinflow/core/log.h"
-#include "kinflow/dependence/blocks.h"
 #include "kinflow/flow/flow.h"
 #include "kinflow/train/fit_data.h"
 #include "kinflow/train/model.h"
@@ -17,11 +16,10 @@
 
 namespace kinflow {
 
-/// Everything that decides the result of a fit. Without a group and a relationship the
-/// schedule is `baseline`.
+/// Everything that decides the result of a fit. For independent rows the schedule is
+/// `baseline`.
 struct FitRequest {
   DataRequest data;
-  BlockCorrelation correlation = BlockCorrelation::per_block;
   FlowOptions flow;             ///< dimension and context are taken from the data
   std::optional<double> bound;  ///< of the splines; not given: from the data
   bool float64 = false;
@@ -31,11 +29,14 @@ struct FitRequest {
 };
 
 const Names<SplitBy>& split_by_names();
-const Names<BlockCorrelation>& block_correlation_names();
-const Names<RelationshipScale>& relationship_scale_names();
 nlohmann::json to_json(const FitRequest& request);
 /// Reads what to_json wrote; `source` stands for the file in messages.
 FitRequest fit_request_from(const nlohmann::json& json, const std::string& source);
+
+/// Defaults for a dependence and an estimator, its own where none is given: memory
+/// where a row depends on few others, else hybrid.
+TrainOptions default_train_options(const DependenceRequest& dependence,
+                                   std::optional<Estimator> estimator = {});
 
 /// The request with a schedule that fits its data, a grid and a way to split. A second
 /// call changes nothing. Throws InputError for choices that exclude each other and for

@@ -1,4 +1,6 @@
 // Requests as JSON: every option with its value stands in run.json.
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -25,46 +27,47 @@ const Names<SplitBy>& split_by_names() {
   return names;
 }
 
-const Names<BlockCorrelation>& block_correlation_names() {
-  static const Names<BlockCorrelation> names = {
-      {"shared", BlockCorrelation::shared}, {"per-block", BlockCorrelation::per_block}};
-  return names;
-}
-
-const Names<RelationshipScale>& relationship_scale_names() {
-  static const Names<RelationshipScale> names = {
-      {"mean-diagonal", RelationshipScale::unit_diagonal},
-      {"none", RelationshipScale::none}};
-  return names;
+TrainOptions default_train_options(const DependenceRequest& dependence,
+                                   std::optional<Estimator> estimator) {
+  TrainOptions options;
+  options.estimator = estimator.value_or(
+      has_few_relatives(dependence) ? Estimator::memory : Estimator::hybrid);
+  if (kind_of(dependence) != DependenceKind::blocks) options.start = 0.5;
+  // The noise of pairs makes validation too rough for patience, and wants small steps.
+  if (options.estimator != Estimator::memory) options.patience = kManySteps;
+  if (options.estimator == Estimator::pairs) options.dependence_rate = 1;
+  return options;
 }
 
 FitRequest with_defaults(FitRequest request) {
   auto& data = request.data;
   auto& train = request.train;
-  const bool by_group = !data.group.empty();
-  const bool by_relationship = !data.relationship.empty();
-  if (by_group && by_relationship) {
-    throw InputError(
-        "fit: expected a group column or a relationship matrix, found both");
-  }
-  if (!by_relationship && (!data.id.empty() || !data.relationship_ids.empty())) {
-    throw InputError(
-        "--id and --relationship-ids: expected --relationship FILE, found none");
-  }
-  if (data.id.size() > 2) {
-    throw InputError(
-        "--id: expected one column, or two of family and individual, found " +
-        std::to_string(data.id.size()));
-  }
-  if (!by_group && !by_relationship) train.schedule = Schedule::baseline;
+  const auto& dependence = data.dependence;
+  check_dependence(dependence);
+  const auto kind = kind_of(dependence);
+  const bool by_group = !dependence.group.empty();
+  if (kind == DependenceKind::independent) train.schedule = Schedule::baseline;
   data.split_by = data.split_by.value_or(by_group ? SplitBy::group : SplitBy::rows);
   if (data.split_by == SplitBy::group && !by_group) {
     throw InputError("--split-by: expected rows or time without --group, found group");
   }
-  if (data.split_by == SplitBy::time && data.time.empty()) {
+  if (data.split_by == SplitBy::time && dependence.time.empty()) {
     throw InputError("--split-by time: expected --time COLUMN, found none");
   }
-  if (train.grid.empty()) train.grid = by_relationship ? kLambdaGrid : kRhoGrid;
+  if (dependence.time_decay.size() > 1 && train.schedule != Schedule::grid) {
+    throw InputError(fmt::format(
+        "--time-decay: expected one value (several need --schedule grid), found {}",
+        dependence.time_decay.size()));
+  }
+  if (kind == DependenceKind::unstructured && train.schedule == Schedule::grid) {
+    throw InputError(
+        "--schedule: expected joint, alternating or baseline with --unstructured, "
+        "found "
+        "grid");
+  }
+  if (train.grid.empty()) {
+    train.grid = kind == DependenceKind::blocks ? kRhoGrid : kLambdaGrid;
+  }
   // Reading checks every range.
   return fit_request_from(to_json(request), "fit");
 }
@@ -77,17 +80,10 @@ nlohmann::json to_json(const FitRequest& request) {
         {"valid_table", data.valid_table},
         {"columns", data.columns},
         {"context", data.context},
-        {"group", data.group},
-        {"relationship", data.relationship},
-        {"relationship_ids", data.relationship_ids},
-        {"relationship_scale",
-         name_of(relationship_scale_names(), data.relationship_scale)},
-        {"id", data.id},
-        {"time", data.time},
         {"split_by", name_of(split_by_names(), data.split_by.value_or(SplitBy::rows))},
         {"valid_fraction", data.valid_fraction},
         {"drop_missing", data.drop_missing}}},
-      {"correlation", name_of(block_correlation_names(), request.correlation)},
+      {"dependence", to_json(data.dependence)},
       {"flow", to_json(request.flow)},
       {"float64", request.float64},
       {"device", request.device},
@@ -108,18 +104,11 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
                   .valid_table = data.text("valid_table"),
                   .columns = data.texts("columns"),
                   .context = data.texts("context"),
-                  .group = data.text("group"),
-                  .relationship = data.text("relationship"),
-                  .relationship_ids = data.text("relationship_ids"),
-                  .relationship_scale =
-                      data.one_of("relationship_scale", relationship_scale_names()),
-                  .id = data.texts("id"),
-                  .time = data.text("time"),
+                  .dependence = dependence_request_from(reader.object("dependence")),
                   .split_by = data.one_of("split_by", split_by_names()),
                   .valid_fraction = data.number(
                       "valid_fraction", kSmallestValidFraction, kLargestValidFraction),
                   .drop_missing = data.boolean("drop_missing")};
-  request.correlation = reader.one_of("correlation", block_correlation_names());
   auto flow = reader.object("flow").json();
   flow["dimension"] = 1;
   flow["context"] = 0;

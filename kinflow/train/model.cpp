@@ -2,13 +2,7 @@
 #include "kinflow/train/model.h"
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 
-#include <string>
-#include <unordered_map>
-#include <vector>
-
-#include "kinflow/core/error.h"
 #include "kinflow/flow/density.h"
 
 namespace kinflow {
@@ -25,51 +19,6 @@ at::Tensor as_double(const at::Tensor& tensor) {
 }
 
 }  // namespace
-
-bool is_in_range(const std::string& kind, double parameter) {
-  return kind == "blocks" ? parameter >= 0 && parameter < 1
-                          : parameter > 0 && parameter <= 1;
-}
-
-double LearnedDependence::typical_parameter() const {
-  if (kind != "blocks") return parameters.at(0);
-  double weighted = 0, repeats = 0;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const auto weight = static_cast<double>(sizes[i] - 1);
-    weighted += weight * parameters[i];
-    repeats += weight;
-  }
-  return repeats > 0 ? weighted / repeats : 0;
-}
-
-double LearnedDependence::parameter_for(const std::string& wanted,
-                                        std::optional<double> instead) const {
-  if (instead && !is_in_range(wanted, *instead)) {
-    throw InputError(fmt::format(
-        "--parameter: expected a {}, found {}",
-        wanted == "blocks" ? "correlation in [0, 1)" : "lambda in (0, 1]", *instead));
-  }
-  if (instead) return *instead;
-  if (kind == wanted) return typical_parameter();
-  throw InputError(fmt::format(
-      "--parameter: expected one for {}, since the model was fitted with {}", wanted,
-      kind == "independent" ? "independent rows" : "a dependence of kind " + kind));
-}
-
-std::vector<double> LearnedDependence::correlations_of(
-    const std::vector<std::string>& blocks, std::optional<double> instead) const {
-  const double typical = parameter_for("blocks", instead);
-  std::unordered_map<std::string, double> known;
-  for (std::size_t i = 0; i < labels.size() && !instead; ++i) {
-    known[labels[i]] = parameters[i];
-  }
-  std::vector<double> correlations;
-  for (const auto& label : blocks) {
-    const auto found = known.find(label);
-    correlations.push_back(found == known.end() ? typical : found->second);
-  }
-  return correlations;
-}
 
 at::Tensor Model::row_log_density(const at::Tensor& data,
                                   const at::Tensor& context) const {

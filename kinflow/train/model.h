@@ -14,34 +14,9 @@
 #include "kinflow/dependence/dependence.h"
 #include "kinflow/flow/flow.h"
 #include "kinflow/flow/standardization.h"
+#include "kinflow/train/learned_dependence.h"
 
 namespace kinflow {
-
-/// What a model learned about the dependence of its training rows.
-struct LearnedDependence {
-  std::string kind = "independent";  ///< "independent", "blocks", "relationship"
-  std::string column;                ///< of the groups, for blocks
-  /// For blocks: labels, sizes and correlations of the training blocks with at least
-  /// two rows. For a relationship: lambda alone.
-  std::vector<std::string> labels;
-  std::vector<std::int64_t> sizes;
-  std::vector<double> parameters;
-
-  /// The parameter for rows that were not in the training data: lambda; for blocks the
-  /// mean correlation, each block weighted by its size - 1 (its number of repeats).
-  double typical_parameter() const;
-  /// typical_parameter() for rows that depend in the way of `kind`, or `instead` where
-  /// it is given. InputError where the model learned about another kind, and for a
-  /// value outside the range of the kind.
-  double parameter_for(const std::string& kind, std::optional<double> instead) const;
-  /// The correlation of each block by its label; that of parameter_for("blocks",
-  /// instead) for unknown ones, and for all where `instead` is given.
-  std::vector<double> correlations_of(const std::vector<std::string>& blocks,
-                                      std::optional<double> instead) const;
-};
-
-/// True for a correlation in [0, 1), or a lambda in (0, 1].
-bool is_in_range(const std::string& kind, double parameter);
 
 /// A flow for one data set, with one replica.
 struct Model {

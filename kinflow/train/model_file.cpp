@@ -3,7 +3,7 @@
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
-#include <cstring>
+#include <cfloat>
 #include <map>
 #include <set>
 
@@ -23,42 +23,38 @@ constexpr std::int64_t kFormatVersion = 1;
 constexpr const char* kMetadataKey = "kinflow";
 
 nlohmann::json describe(const LearnedDependence& dependence) {
-  return {{"kind", dependence.kind},
+  return {{"kind", name_of(dependence_kind_names(), dependence.kind)},
           {"column", dependence.column},
           {"labels", dependence.labels},
-          {"sizes", dependence.sizes}};
+          {"sizes", dependence.sizes},
+          {"time_kernel", name_of(time_kernel_names(), dependence.time_kernel)},
+          {"time_decay", dependence.time_decay},
+          {"parts", dependence.parts}};
 }
 
 LearnedDependence dependence_from(const JsonReader& json, const std::string& path,
                                   const NamedTensors& tensors) {
-  LearnedDependence learned{.kind = json.text("kind"),
-                            .column = json.text("column"),
-                            .labels = json.texts("labels"),
-                            .sizes = json.integers("sizes", 2, INT64_MAX),
-                            .parameters = {}};
-  const bool blocks = learned.kind == "blocks";
-  if (!blocks && learned.kind != "independent" && learned.kind != "relationship") {
-    throw InputError(
-        fmt::format("{}: key 'dependence.kind': expected independent, blocks or "
-                    "relationship, found "
-                    "'{}'",
-                    path, learned.kind));
-  }
-  const auto expected = static_cast<std::int64_t>(
-      blocks ? learned.labels.size() : (learned.kind == "relationship" ? 1 : 0));
-  const auto parameters =
-      expect_tensor(tensors, "dependence.parameters", {expected}, at::kDouble, path);
+  LearnedDependence learned{
+      .kind = json.one_of("kind", dependence_kind_names()),
+      .column = json.text("column"),
+      .labels = json.texts("labels"),
+      .sizes = json.integers("sizes", 2, INT64_MAX),
+      .time_kernel = json.one_of("time_kernel", time_kernel_names()),
+      .time_decay = json.number("time_decay", 0, DBL_MAX),
+      .parts = json.texts("parts")};
+  const auto labels = static_cast<std::int64_t>(learned.labels.size());
+  const bool blocks = learned.kind == DependenceKind::blocks;
   if (learned.sizes.size() != (blocks ? learned.labels.size() : 0)) {
     throw InputError(path + ": key 'dependence.sizes': expected one for each label");
   }
+  const auto found = tensors.find("dependence.parameters");
+  const std::int64_t count =
+      blocks || found == tensors.end() ? labels : found->second.numel();
+  const auto parameters =
+      expect_tensor(tensors, "dependence.parameters", {count}, at::kDouble, path);
   const auto* values = parameters.data_ptr<double>();
-  learned.parameters.assign(values, values + expected);
-  for (const double parameter : learned.parameters) {
-    if (is_in_range(learned.kind, parameter)) continue;
-    throw InputError(
-        fmt::format("{}: tensor 'dependence.parameters': expected {}, found {}", path,
-                    blocks ? "values in [0, 1)" : "a value in (0, 1]", parameter));
-  }
+  learned.parameters.assign(values, values + count);
+  check_parameters(learned, path + ": tensor 'dependence.parameters'");
   return learned;
 }
 

@@ -39,18 +39,6 @@ const Names<Estimator>& estimator_names() {
   return names;
 }
 
-TrainOptions default_train_options(bool relationship,
-                                   std::optional<Estimator> estimator) {
-  TrainOptions options;
-  options.estimator =
-      estimator.value_or(relationship ? Estimator::hybrid : Estimator::memory);
-  if (relationship) options.start = 0.5;
-  // The noise of pairs makes validation too rough for patience, and wants small steps.
-  if (options.estimator != Estimator::memory) options.patience = kManySteps;
-  if (options.estimator == Estimator::pairs) options.dependence_rate = 1;
-  return options;
-}
-
 nlohmann::json to_json(const FlowOptions& options) {
   return {{"kind", name_of(flow_kind_names(), options.kind)},
           {"dimension", options.dimension},

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace kinflow {
@@ -28,8 +27,8 @@ inline constexpr std::int64_t kManySteps = 1'000'000'000;
 inline constexpr double kSmallestParameter = 1e-6;  ///< of start and grid
 inline constexpr double kLargestParameter = 1 - 1e-6;
 
-/// The defaults of the members are those for blocks; default_train_options() knows
-/// others.
+/// The defaults of the members are those for blocks; default_train_options() in fit.h
+/// knows others.
 struct TrainOptions {
   Schedule schedule = Schedule::joint;
   Estimator estimator = Estimator::memory;
@@ -59,10 +58,5 @@ struct TrainOptions {
   std::int64_t stage_steps = 100;
   double stage_rate = 0.1;
 };
-
-/// Defaults for one kind of dependence and an estimator, its own where none is given:
-/// memory for blocks, hybrid for a relationship.
-TrainOptions default_train_options(bool relationship,
-                                   std::optional<Estimator> estimator = {});
 
 }  // namespace kinflow

@@ -230,9 +230,10 @@ at::Tensor Trainer::valid_nll() const {
     return density.to(at::kDouble).mean(1, true).neg().sub(data_.log_abs_det);
   }
   const auto result = all_latents(flow_, data_.valid, data_.valid_context);
-  const auto density =
-      data_.valid_law->log_density(typical_parameters(), result.latents) +
-      result.log_abs_det.to(at::kDouble).sum(1);
+  const auto parameters =
+      dependence_.from_unconstrained(unconstrained_).matmul(data_.valid_weights);
+  const auto density = data_.valid_law->log_density(parameters, result.latents) +
+                       result.log_abs_det.to(at::kDouble).sum(1);
   return density.unsqueeze(1)
       .div(static_cast<double>(data_.valid.size(0)))
       .neg()

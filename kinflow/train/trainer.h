@@ -26,8 +26,10 @@ struct TrainingData {
   /// The law of validation rows that depend on each other: they are scored by their
   /// joint density. Null: each row is scored by itself.
   const Dependence* valid_law = nullptr;
-  /// [k, 1]: parameters [R, k] times this are the typical ones, which the history shows
-  /// and `valid_law` takes. Undefined: equal weights.
+  /// Parameters [R, k] times this are those of `valid_law`.
+  at::Tensor valid_weights = {};
+  /// [k, 1]: parameters [R, k] times this are the typical ones, which the history
+  /// shows. Undefined: equal weights.
   at::Tensor typical_weights = {};
   /// log |det| of the standardisation of one row: NLLs are in the data's own units.
   double log_abs_det = 0;

@@ -194,7 +194,7 @@ TEST(Fit, ContextTextLabelsAndMissingValues) {
   EXPECT_EQ(load_model(out + "/model.safetensors").dependence.labels.size(), 4u);
 
   // One row is drawn for every row of context; latents carry it for the way back.
-  run_well({"sample", out, "--context", table, "--out", folder.path("s.csv")});
+  run_well({"sample", out, "--for", table, "--out", folder.path("s.csv")});
   EXPECT_EQ(numbers_in(folder.path("s.csv"), {"weight", "height"}).rows, 80);
   run_well({"transform", out, folder.path("s.csv"), "--drop-missing", "--out",
             folder.path("u.csv")});

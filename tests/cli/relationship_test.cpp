@@ -72,7 +72,7 @@ TEST_F(Relatives, FittedByIdAreFittedAsByPosition) {
       named, {"--relationship", reversed, "--id", "family,person", "--out", by_id}));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find(
-                "60 rows matched by id, 0 only in the table, 1 only in the matrix"),
+                "60 rows matched by id, 0 only in the table, 1 only in the file"),
             std::string::npos)
       << outcome.err;
   EXPECT_EQ(content_of(by_id + "/metrics.csv"),

@@ -11,18 +11,11 @@ namespace {
 using Numbers = std::vector<double>;
 using Rows = std::vector<std::int64_t>;
 
-RelationshipFile matrix(std::vector<SampleId> ids) {
-  const std::size_t n = ids.size();
-  RelationshipFile file{.source = "g.grm.bin",
-                        .ids = std::move(ids),
-                        .rows = static_cast<std::int64_t>(n),
-                        .dense = Numbers(n * n, 0.0),
-                        .sparse = {}};
-  for (std::size_t i = 0; i < n; ++i) file.dense[i * n + i] = 1;
-  return file;
+TableIds matrix(std::vector<SampleId> ids) {
+  return {.source = "g.grm.bin", .ids = std::move(ids)};
 }
 
-std::string error(const RelationshipFile& file, const std::vector<SampleId>& ids) {
+std::string error(const TableIds& file, const std::vector<SampleId>& ids) {
   return input_error_of([&] { match_rows(file, {.source = "t.csv", .ids = ids}); });
 }
 
@@ -31,8 +24,8 @@ TEST(MatchRows, AnyOrderAndFewerRowsThanTheMatrix) {
   const auto match =
       match_rows(file, {.source = "t.csv", .ids = {{"g", "c"}, {"f", "a"}}});
   EXPECT_EQ(match.rows, (Rows{2, 0}));
-  EXPECT_EQ(match.matched, 2);
-  EXPECT_EQ(match.only_in_matrix, 1);
+  EXPECT_EQ(match.note,
+            "2 rows matched by id, 0 only in the table, 1 only in the file");
 }
 
 TEST(MatchRows, WithoutFamiliesOnOneSideIndividualsDecide) {
@@ -70,13 +63,6 @@ TEST(MatchRows, UnknownAndRepeatedIdsAreNamed) {
       error(file, {{"", "b"}, {"", "a"}, {"", "b"}}),
       "t.csv: expected different ids, found 'b' in rows 1 and 3 (of those without "
       "missing values)");
-  EXPECT_EQ(
-      error(
-          RelationshipFile{
-              .source = "g.npy", .ids = {}, .rows = 1, .dense = {1}, .sparse = {}},
-          {{"", "a"}}),
-      "g.npy: expected ids to match the table's rows with, found none; give "
-      "--relationship-ids FILE");
 }
 
 TEST(RelationshipForTable, RowsFollowTheTableAndTheScaleTheFile) {
@@ -91,12 +77,24 @@ TEST(RelationshipForTable, RowsFollowTheTableAndTheScaleTheFile) {
             path +
                 ": dense relationship matrix of 3 rows, mean diagonal 4, rescaled "
                 "to 1 (times 0.25); 2 rows matched by id, 0 only in the table, 1 "
-                "only in the matrix");
+                "only in the file");
   EXPECT_EQ(relationship_for_table(
                 {.path = path, .ids = ids, .scale = RelationshipScale::none},
                 {.source = "t.csv", .ids = {{"", "c"}}})
                 .matrix.dense,
             (Numbers{6}));
+}
+
+TEST(RelationshipForTable, AMatrixWithoutIdsAsksForThem) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("g.txt", "1 0\n0 1\n");
+  EXPECT_EQ(
+      input_error_of([&] {
+        relationship_for_table({.path = path}, {.source = "t.csv", .ids = {{"", "a"}}});
+      }),
+      path +
+          ": expected ids to match the table's rows with, found none; give "
+          "--relationship-ids FILE");
 }
 
 TEST(RelationshipForTable, SparseMatricesStaySparse) {

@@ -264,21 +264,19 @@ TEST(Table, LabelsMustBeText) {
             "t.csv:2: column 'g': expected a label of UTF-8 text, found 'M\\xfcller'");
 }
 
-TEST(Table, FewerThanTwoRowsFailTheCheck) {
-  const Table table = csv("x1\n1\nNA\n");
-  const NumericMatrix matrix =
-      numeric_matrix(table, {"x1"}, {.missing = MissingPolicy::drop});
-  EXPECT_EQ(input_error_of([&] { check_enough_rows(matrix); }),
-            "t.csv: expected at least 2 rows, found 1 (1 dropped for missing values)");
-  EXPECT_NO_THROW(check_enough_rows(numeric_matrix(csv("x\n1\n2\n"), {"x"})));
-}
-
-TEST(Table, AConstantColumnFailsTheCheck) {
-  const NumericMatrix matrix =
-      numeric_matrix(csv("x1,x2\n1,0.5\n2,0.5\n"), {"x1", "x2"});
-  EXPECT_EQ(input_error_of([&] { check_no_constant_column(matrix); }),
-            "t.csv: column 'x2': expected values that differ, found 0.5 in every row");
-  EXPECT_NO_THROW(check_no_constant_column(numeric_matrix(csv("x\n1\n2\n"), {"x"})));
+TEST(Table, TimesAreNumbersOrDates) {
+  const std::vector<std::int64_t> rows = {0, 1};
+  EXPECT_EQ(times(csv("t\n1.5\n-2\n"), "t", rows), (Numbers{1.5, -2}));
+  EXPECT_EQ(times(csv("t\n1970-01-02\n2024-03-01\n"), "t", rows), (Numbers{1, 19783}));
+  EXPECT_EQ(times(csv("t\n1969-12-31T18:00\n2000-02-29 12:00:00Z\n"), "t", rows),
+            (Numbers{-0.25, 11016.5}));
+  EXPECT_EQ(
+      input_error_of([&] { times(csv("t\n2023-02-29\n1\n"), "t", rows); }),
+      "t.csv:2: column 't': expected a number or a date such as 2024-03-31, found "
+      "'2023-02-29'");
+  EXPECT_EQ(input_error_of([&] { times(csv("t\n2023-02-28\n1\n"), "t", rows); }),
+            "t.csv:3: column 't': expected a date such as 2024-03-31, as in the rows "
+            "before, found '1'");
 }
 
 TEST(Table, BlocksAreNumberedInOrderOfAppearance) {

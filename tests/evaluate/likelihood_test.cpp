@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/log.h"
+#include "kinflow/dependence/relationship.h"
 #include "kinflow/evaluate/sample.h"
 
 namespace kinflow {
@@ -31,12 +33,23 @@ Model some_model(const LearnedDependence& dependence) {
 
 TableRows some_rows(std::vector<std::string> labels) {
   const auto n = static_cast<std::int64_t>(labels.size());
-  return {.data = at::randn({n, 2}, at::kDouble) * at::tensor({0.5, 3.0}, at::kDouble),
-          .context = {},
-          .labels = std::move(labels),
-          .times = {},
-          .kept_rows = {},
-          .table_rows = n};
+  TableRows rows{
+      .data = at::randn({n, 2}, at::kDouble) * at::tensor({0.5, 3.0}, at::kDouble),
+      .labels = std::move(labels),
+      .table_rows = n};
+  for (std::int64_t i = 0; i < n; ++i) rows.kept_rows.push_back(i);
+  return rows;
+}
+
+// The law of rows by their labels, with what the model learned.
+RowLaw law_of_groups(const Model& model, const TableRows& rows,
+                     const std::vector<double>& instead = {}) {
+  DependenceRequest request;
+  request.group = "g";
+  request = model.dependence.request_for_new_rows(request, instead);
+  Logger silent;
+  return make_row_law(model, request, read_relations(request, rows, "t.csv"), instead,
+                      silent);
 }
 
 // log p(X) from the dense covariance of the rows' latents.
@@ -52,7 +65,7 @@ double dense_joint(const Model& model, const at::Tensor& data,
          0.5 * static_cast<double>(data.numel()) * std::log(2 * M_PI);
 }
 
-const LearnedDependence kBlocks{.kind = "blocks",
+const LearnedDependence kBlocks{.kind = DependenceKind::blocks,
                                 .column = "g",
                                 .labels = {"x", "y"},
                                 .sizes = {3, 2},
@@ -70,8 +83,8 @@ TEST(Likelihood, JointOfBlocksUsesTheCorrelationOfEachLabel) {
   link(0, 3, 0.7);
   link(2, 4, 0.2);
   link(1, 5, typical);
-  const auto result = evaluate_likelihood(
-      model, rows, {.by_group = true, .relationship = {}, .parameter = {}});
+  const auto law = law_of_groups(model, rows);
+  const auto result = evaluate_likelihood(model, rows, &law);
   EXPECT_NEAR(*result.joint_log_density_nats, dense_joint(model, rows.data, covariance),
               1e-9);
   EXPECT_NEAR(result.mean_nll_nats * 6,
@@ -79,17 +92,15 @@ TEST(Likelihood, JointOfBlocksUsesTheCorrelationOfEachLabel) {
 }
 
 TEST(Likelihood, JointOfARelationshipUsesLambda) {
-  const auto model = some_model({.kind = "relationship",
-                                 .column = {},
-                                 .labels = {},
-                                 .sizes = {},
-                                 .parameters = {0.3}});
+  const auto model =
+      some_model({.kind = DependenceKind::relationship, .parameters = {0.3}});
   const auto rows = some_rows({"", "", "", ""});
   const auto factor = at::randn({4, 4}, at::kDouble);
   const auto matrix = factor.matmul(factor.t());
   const auto covariance = 0.3 * at::eye(4, at::kDouble) + 0.7 * matrix;
-  const auto result = evaluate_likelihood(
-      model, rows, {.by_group = false, .relationship = matrix, .parameter = {}});
+  const RowLaw law{.law = std::make_unique<Relationship>(matrix),
+                   .parameters = at::tensor(model.dependence.parameters, at::kDouble)};
+  const auto result = evaluate_likelihood(model, rows, &law);
   EXPECT_NEAR(*result.joint_log_density_nats, dense_joint(model, rows.data, covariance),
               1e-8);
 }
@@ -97,12 +108,34 @@ TEST(Likelihood, JointOfARelationshipUsesLambda) {
 TEST(Likelihood, AModelWithoutTheParameterAsksForOne) {
   const auto model = some_model({});
   const auto rows = some_rows({"x", "x"});
-  EXPECT_THROW(
-      evaluate_likelihood(model, rows,
-                          {.by_group = true, .relationship = {}, .parameter = {}}),
-      InputError);
-  EXPECT_NO_THROW(evaluate_likelihood(
-      model, rows, {.by_group = true, .relationship = {}, .parameter = 0.5}));
+  EXPECT_THROW(law_of_groups(model, rows), InputError);
+  EXPECT_NO_THROW(law_of_groups(model, rows, {0.5}));
+}
+
+// log p(new | observed) is the difference of two joint densities, and a single row has
+// its own conditional law.
+TEST(Likelihood, RowsGivenObservedOnesFollowTheConditionalLaw) {
+  const auto model = some_model(kBlocks);
+  const auto observed = some_rows({"x", "y", "x"});
+  const auto rows = some_rows({"x", "new", "y"});
+  const auto both = append_rows(observed, rows);
+  const auto law = law_of_groups(model, both);
+  const auto observed_law = law_of_groups(model, observed);
+  const auto covariance = law.law->covariance(law.parameters);
+  const auto part = [&](const std::vector<std::int64_t>& chosen) {
+    const auto index = at::tensor(chosen, at::kLong);
+    return dense_joint(model, both.data.index_select(0, index),
+                       covariance.index_select(0, index).index_select(1, index));
+  };
+  const auto result = evaluate_given(model, observed, rows, law, &observed_law);
+  EXPECT_NEAR(*result.joint_log_density_nats,
+              part({0, 1, 2, 3, 4, 5}) - part({0, 1, 2}), 1e-9);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(result.row_log_density_nats[i].item<double>(),
+                part({0, 1, 2, 3 + i}) - part({0, 1, 2}), 1e-9);
+  }
+  const auto dense = evaluate_given(model, observed, rows, law, nullptr);
+  EXPECT_NEAR(*dense.joint_log_density_nats, *result.joint_log_density_nats, 1e-9);
 }
 
 TEST(CorrelationError, CountsBlocksOnce) {
@@ -119,11 +152,17 @@ double latent_correlation(const Model& model, const at::Tensor& first,
   return (a * b).mean().item<double>();
 }
 
+std::vector<std::string> numbered_pairs(std::int64_t count) {
+  std::vector<std::string> labels;
+  for (std::int64_t i = 0; i < 2 * count; ++i) labels.push_back(std::to_string(i / 2));
+  return labels;
+}
+
 TEST(Sample, RowsOfABlockHaveTheCorrelation) {
   const auto model = some_model(kBlocks);
   Random random(3);
-  const auto sample =
-      sample_blocks(model, std::vector<std::int64_t>(4000, 2), 0.6, random).data;
+  const auto sample = sample_dependent(
+      model, law_of_groups(model, some_rows(numbered_pairs(4000)), {0.6}), {}, random);
   const auto pairs = sample.view({4000, 2, 2});
   EXPECT_NEAR(latent_correlation(model, pairs.select(1, 0), pairs.select(1, 1)), 0.6,
               0.05);
@@ -133,14 +172,20 @@ TEST(Sample, RowsOfABlockHaveTheCorrelation) {
 }
 
 TEST(Sample, FurtherRowsOfABlockFollowTheObservedOnes) {
-  const auto model = some_model(kBlocks);
-  auto observed = some_rows({"x", "y"});
+  const auto model = some_model({.kind = DependenceKind::blocks,
+                                 .column = "g",
+                                 .labels = {"x", "y"},
+                                 .sizes = {2, 2},
+                                 .parameters = {0.9, 0.0}});
+  const auto observed = some_rows({"x", "y"});
+  std::vector<std::string> labels(4000, "x");
+  labels.resize(8000, "y");
+  const auto both = append_rows(observed, some_rows(labels));
   Random random(4);
-  const auto sample = sample_given_blocks(model, observed, 4000, {0.9, 0.0}, random);
+  const auto sample =
+      sample_given(model, observed, law_of_groups(model, both), {}, random);
   const auto seen = model.to_latent(observed.data, {}).latents;
-  const auto drawn = model.to_latent(sample.data, {}).latents;
-  EXPECT_EQ(sample.labels.front(), "x");
-  EXPECT_EQ(sample.labels.back(), "y");
+  const auto drawn = model.to_latent(sample, {}).latents;
   const auto mean_x = drawn.narrow(0, 0, 4000).mean(0);
   const auto mean_y = drawn.narrow(0, 4000, 4000).mean(0);
   // The further rows share one common part, so their mean scatters around 0.9 u by the

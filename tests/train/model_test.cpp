@@ -38,7 +38,7 @@ Model some_model(at::ScalarType type, std::int64_t context = 0) {
       .standardization = {at::tensor({170.0, -3.0}), at::tensor({10.0, 0.01})},
       .context_standardization = {},
       .flow = std::make_unique<Flow>(options, std::vector<std::uint64_t>{5}, type),
-      .dependence = {.kind = "blocks",
+      .dependence = {.kind = DependenceKind::blocks,
                      .column = "person",
                      .labels = {"a", "\xc3\xa9"},
                      .sizes = {2, 3},
@@ -115,7 +115,7 @@ TEST_F(ModelFile, TrainedDensityIntegratesToOne) {
   }
   FitRequest request;
   request.data.table = table;
-  request.data.group = "group";
+  request.data.dependence.group = "group";
   request.train.epochs = 15;
   Logger silent;
   const auto result = fit(request, {.directory = path("run")}, silent);

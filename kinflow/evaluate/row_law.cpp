@@ -1,0 +1,20 @@
+#include "kinflow/evaluate/row_law.h"
+
+#include <utility>
+
+#include "kinflow/train/make_law.h"
+
+namespace kinflow {
+
+RowLaw make_row_law(const Model& model, const DependenceRequest& request,
+                    RowRelations relations, const std::vector<double>& instead,
+                    Logger& logger) {
+  const auto labels = relations.labels;
+  RowLaw made{.law = make_law(request, std::move(relations), at::kCPU, logger),
+              .parameters = {}};
+  made.parameters =
+      model.dependence.parameters_for_new_rows(request, *made.law, labels, instead);
+  return made;
+}
+
+}  // namespace kinflow

@@ -1,0 +1,169 @@
+// Laws of training and held-out rows.
+#include "kinflow/train/fitted_dependence.h"
+
+#include <ATen/ATen.h>
+
+#include <utility>
+
+#include "kinflow/data/table.h"
+#include "kinflow/dependence/blocks.h"
+#include "kinflow/dependence/independent.h"
+#include "kinflow/train/make_law.h"
+
+namespace kinflow {
+namespace {
+
+// Decays that schedule `grid` tries where none are given, as multiples of the law's own
+// start.
+const std::vector<double> kDecayGrid = {0.01, 0.1, 1};
+
+std::vector<double> to_vector(const at::Tensor& tensor) {
+  const auto values = tensor.to(at::kCPU, at::kDouble).contiguous();
+  return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
+}
+
+// Labels and sizes of the blocks with at least two rows, in the order of the blocks.
+void describe_blocks(const Blocks& law, const std::vector<std::string>& labels,
+                     LearnedDependence& learned) {
+  const auto numbers = number_blocks(labels);
+  const auto sizes = law.sizes().cpu();
+  const auto* size = sizes.data_ptr<std::int64_t>();
+  for (std::size_t block = 0; block < numbers.label_of_block.size(); ++block) {
+    if (size[block] < 2) continue;
+    learned.labels.push_back(numbers.label_of_block[block]);
+    learned.sizes.push_back(size[block]);
+  }
+}
+
+// Every parameter's weight in the mean correlation, [k, 1]: the repeats of its blocks.
+at::Tensor repeat_weights(const Blocks& law) {
+  const auto is_repeated = law.parameter_of_block().ge(0);
+  const auto parameter = law.parameter_of_block().masked_select(is_repeated);
+  const auto repeats = law.sizes().masked_select(is_repeated).sub(1).to(at::kDouble);
+  const auto weights = at::zeros({law.parameter_count()}, repeats.options())
+                           .index_add(0, parameter, repeats);
+  return (weights / weights.sum()).unsqueeze(1);
+}
+
+// Selects the first parameter, [k, 1].
+at::Tensor first_parameter(std::int64_t count) {
+  return at::eye(count, at::kDouble).narrow(1, 0, 1);
+}
+
+// The law's own start with the value of the one that stands for the dependence.
+at::Tensor with_typical(const at::Tensor& start, DependenceKind kind, double value) {
+  auto parameters = start.clone();
+  if (kind == DependenceKind::blocks) return parameters.fill_(value);
+  if (kind == DependenceKind::unstructured) return parameters;
+  parameters[0] = value;
+  if (kind == DependenceKind::sum) {
+    parameters.narrow(0, 1, parameters.size(0) - 1)
+        .fill_((1 - value) / static_cast<double>(parameters.size(0) - 1));
+  }
+  return parameters;
+}
+
+// Parameters at the start, [R, k]: one replica for each combination of a grid.
+at::Tensor start_parameters(const DependenceRequest& request, DependenceKind kind,
+                            const TrainOptions& options, const Dependence& law) {
+  const auto own = law.default_parameters();
+  const auto count = law.parameter_count();
+  if (count == 0) return at::empty({1, 0}, at::kDouble);
+  if (options.schedule != Schedule::grid) {
+    return with_typical(own, kind, options.start).unsqueeze(0);
+  }
+  auto decays = request.time_decay;
+  const bool with_decay = kind == DependenceKind::time && count == 2;
+  if (with_decay && decays.empty()) {
+    for (const double factor : kDecayGrid) {
+      decays.push_back(factor * own[1].item<double>());
+    }
+  }
+  std::vector<at::Tensor> starts;
+  for (const double value : options.grid) {
+    auto start = with_typical(own, kind, value);
+    if (!with_decay) starts.push_back(start);
+    for (std::size_t i = 0; with_decay && i < decays.size(); ++i) {
+      start = start.clone();
+      start[1] = decays[i];
+      starts.push_back(start);
+    }
+  }
+  return at::stack(starts);
+}
+
+// Gives held-out rows their law, unless nothing is known of them or no two of them
+// depend on each other.
+void add_valid_law(FittedDependence& made, DependenceRequest request,
+                   RowRelations relations, at::Device device, Logger& logger) {
+  const auto kind = made.learned.kind;
+  if (relations.rows == 0 || kind == DependenceKind::unstructured) return;
+  // Held-out blocks are other ones, with the typical correlation.
+  request.correlation = BlockCorrelation::shared;
+  auto law = make_law(request, std::move(relations), device, logger);
+  if (law->parameter_count() == 0) return;
+  made.valid_law = std::move(law);
+  made.valid_weights =
+      kind == DependenceKind::blocks
+          ? made.typical_weights
+          : at::eye(made.law->parameter_count(), at::kDouble).to(device);
+}
+
+}  // namespace
+
+LearnedDependence FittedDependence::with_parameters(
+    const at::Tensor& parameters) const {
+  auto result = learned;
+  if (const auto* blocks = dynamic_cast<const Blocks*>(law.get())) {
+    const auto of_block = blocks->parameter_of_block();
+    result.parameters = to_vector(parameters.index_select(
+        0, of_block.masked_select(of_block.ge(0)).to(parameters.device())));
+  } else {
+    result.parameters = to_vector(parameters);
+  }
+  // Where the decay was given it is no parameter of the law.
+  if (learned.kind == DependenceKind::time && result.parameters.size() == 1) {
+    result.parameters.push_back(learned.time_decay);
+  }
+  return result;
+}
+
+FittedDependence make_fitted_dependence(const DependenceRequest& given,
+                                        const TrainOptions& options, FitRows& rows,
+                                        at::Device device, Logger& logger) {
+  FittedDependence made;
+  auto request = given;
+  if (options.schedule == Schedule::grid) {
+    request.correlation = BlockCorrelation::shared;
+  }
+  auto& learned = made.learned;
+  learned.kind = options.schedule == Schedule::baseline ? DependenceKind::independent
+                                                        : kind_of(request);
+  if (learned.kind == DependenceKind::independent) {
+    made.law = std::make_unique<Independent>(rows.relations.rows);
+    made.start = at::empty({1, 0}, at::kDouble).to(device);
+    return made;
+  }
+  learned.column = request.group;
+  if (learned.kind == DependenceKind::sum) learned.parts = parts_of(request);
+  if (request.time_kernel) {
+    learned.time_kernel = *request.time_kernel;
+    if (request.time_decay.size() == 1) learned.time_decay = request.time_decay.front();
+  }
+  const auto labels = rows.relations.labels;
+  made.law = make_law(request, std::move(rows.relations), device, logger);
+  const auto count = made.law->parameter_count();
+  if (const auto* blocks = dynamic_cast<const Blocks*>(made.law.get())) {
+    describe_blocks(*blocks, labels, learned);
+    if (count > 0) made.typical_weights = repeat_weights(*blocks);
+  } else {
+    made.typical_weights = first_parameter(count).to(device);
+  }
+  if (count > 0) {
+    add_valid_law(made, request, std::move(rows.valid_relations), device, logger);
+  }
+  made.start = start_parameters(request, learned.kind, options, *made.law).to(device);
+  return made;
+}
+
+}  // namespace kinflow

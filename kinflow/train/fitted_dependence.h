@@ -1,0 +1,37 @@
+// The dependence of the rows of a fit: its laws, its start, and what a model keeps.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+
+#include "kinflow/dependence/dependence.h"
+#include "kinflow/train/fit_data.h"
+#include "kinflow/train/learned_dependence.h"
+#include "kinflow/train/options.h"
+
+namespace kinflow {
+
+class Logger;
+
+struct FittedDependence {
+  std::unique_ptr<Dependence> law;  ///< of the training rows
+  /// Of held-out rows; null where they are taken as independent.
+  std::unique_ptr<Dependence> valid_law;
+  at::Tensor typical_weights;  ///< as in TrainingData
+  at::Tensor valid_weights;    ///< as in TrainingData
+  at::Tensor start;            ///< [R, k] parameters at the beginning of a training
+  LearnedDependence learned;   ///< without parameters
+
+  /// What a model keeps of the trained parameters [k].
+  LearnedDependence with_parameters(const at::Tensor& parameters) const;
+};
+
+/// Makes the laws from the relations of the rows, which are used up. Schedule
+/// `baseline` takes rows as independent; `grid` has one replica for each of its values
+/// and one correlation for all blocks.
+FittedDependence make_fitted_dependence(const DependenceRequest& request,
+                                        const TrainOptions& options, FitRows& rows,
+                                        at::Device device, Logger& logger);
+
+}  // namespace kinflow

@@ -1,0 +1,214 @@
+// Learned parameters, and their use for new rows.
+#include "kinflow/train/learned_dependence.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <unordered_map>
+
+#include "kinflow/core/error.h"
+#include "kinflow/data/table.h"
+#include "kinflow/dependence/dependence.h"
+
+namespace kinflow {
+namespace {
+
+bool is_lambda(double value) { return value > 0 && value <= 1; }
+bool is_correlation(double value) { return value >= 0 && value < 1; }
+
+// A sum's weights: what rows do not share must be positive, parts may be without
+// weight.
+bool are_weights(const std::vector<double>& values) {
+  for (const double value : values) {
+    if (!(value >= 0 && std::isfinite(value))) return false;
+  }
+  return !values.empty() && values.front() > 0;
+}
+
+// Empty where the parameters of a kind are as they should be, else what was expected.
+std::string expected_parameters(DependenceKind kind, std::size_t parts,
+                                const std::vector<double>& values) {
+  switch (kind) {
+    case DependenceKind::independent:
+      return values.empty() ? "" : "none";
+    case DependenceKind::blocks:
+      for (const double value : values) {
+        if (!is_correlation(value)) return "correlations in [0, 1)";
+      }
+      return "";
+    case DependenceKind::relationship:
+      return values.size() == 1 && is_lambda(values[0]) ? "" : "a lambda in (0, 1]";
+    case DependenceKind::time:
+      return values.size() == 2 && is_lambda(values[0]) && values[1] > 0 &&
+                     std::isfinite(values[1])
+                 ? ""
+                 : "a lambda in (0, 1] and a positive decay";
+    case DependenceKind::sum:
+      return values.size() == parts + 1 && are_weights(values)
+                 ? ""
+                 : fmt::format("{} weights that are not negative, the first positive",
+                               parts + 1);
+    case DependenceKind::unstructured:
+      for (const double value : values) {
+        if (!std::isfinite(value)) return "finite numbers";
+      }
+      return "";
+  }
+  return "";
+}
+
+std::string in_words(const LearnedDependence& learned) {
+  return learned.kind == DependenceKind::independent
+             ? "independent rows"
+             : "a dependence of kind " +
+                   name_of(dependence_kind_names(), learned.kind) +
+                   (learned.parts.empty()
+                        ? ""
+                        : fmt::format(" ({})", fmt::join(learned.parts, " + ")));
+}
+
+std::vector<double> block_correlations(const LearnedDependence& learned,
+                                       const std::vector<std::string>& labels,
+                                       const std::vector<double>& instead) {
+  const double typical =
+      instead.empty() ? learned.typical_parameter() : instead.front();
+  std::unordered_map<std::string, double> known;
+  for (std::size_t i = 0; i < learned.labels.size() && instead.empty(); ++i) {
+    known[learned.labels[i]] = learned.parameters[i];
+  }
+  const auto blocks = number_blocks(labels);
+  std::vector<std::int64_t> sizes(blocks.label_of_block.size(), 0);
+  for (const auto block : blocks.block_of_row) ++sizes[static_cast<std::size_t>(block)];
+  std::vector<double> correlations;
+  for (std::size_t block = 0; block < sizes.size(); ++block) {
+    if (sizes[block] < 2) continue;
+    const auto found = known.find(blocks.label_of_block[block]);
+    correlations.push_back(found == known.end() ? typical : found->second);
+  }
+  return correlations;
+}
+
+}  // namespace
+
+double LearnedDependence::typical_parameter() const {
+  if (kind == DependenceKind::unstructured || parameters.empty()) return 0;
+  if (kind != DependenceKind::blocks) return parameters.front();
+  double weighted = 0, repeats = 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto weight = static_cast<double>(sizes[i] - 1);
+    weighted += weight * parameters[i];
+    repeats += weight;
+  }
+  return weighted / repeats;
+}
+
+std::string LearnedDependence::typical_name() const {
+  switch (kind) {
+    case DependenceKind::blocks:
+      return "rho";
+    case DependenceKind::relationship:
+    case DependenceKind::time:
+      return "lambda";
+    case DependenceKind::sum:
+      return "own share";
+    default:
+      return "";
+  }
+}
+
+std::string LearnedDependence::summary() const {
+  switch (kind) {
+    case DependenceKind::independent:
+      return "rows independent";
+    case DependenceKind::blocks:
+      return fmt::format("typical rho {:.4f} over {} blocks of '{}' with repeats",
+                         typical_parameter(), labels.size(), column);
+    case DependenceKind::relationship:
+      return fmt::format("lambda {:.4f}", parameters.at(0));
+    case DependenceKind::time:
+      return fmt::format("lambda {:.4f}, gamma {:.4g} of the {} kernel of time",
+                         parameters.at(0), parameters.at(1),
+                         name_of(time_kernel_names(), time_kernel));
+    case DependenceKind::sum: {
+      auto text = fmt::format("weights: own share {:.4f}", parameters.at(0));
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        text += fmt::format(", {} {:.4f}", parts[i], parameters.at(i + 1));
+      }
+      return text;
+    }
+    case DependenceKind::unstructured:
+      return fmt::format("{} numbers of an unstructured covariance", parameters.size());
+  }
+  return {};
+}
+
+DependenceRequest LearnedDependence::request_for_new_rows(
+    DependenceRequest request, const std::vector<double>& instead) const {
+  const bool knows_time = kind == DependenceKind::time || time_decay > 0;
+  if (knows_time && !request.time.empty() && !request.time_kernel) {
+    request.time_kernel = time_kernel;
+  }
+  if (!request.time.empty() && !request.time_kernel) {
+    throw InputError("--time-kernel: expected one, since the model was fitted with " +
+                     in_words(*this));
+  }
+  request.correlation = BlockCorrelation::per_block;
+  const auto wanted = kind_of(request);
+  if (wanted == DependenceKind::time) {
+    const auto& source = instead.empty() ? parameters : instead;
+    if (kind == wanted || !instead.empty()) request.time_decay = {source.back()};
+  } else if (request.time_kernel && request.time_decay.empty() && time_decay > 0) {
+    request.time_decay = {time_decay};
+  }
+  const bool is_learned =
+      kind == wanted && (kind != DependenceKind::sum || parts == parts_of(request));
+  if (!instead.empty()) {
+    const auto expected =
+        wanted == DependenceKind::blocks && instead.size() != 1
+            ? "one correlation in [0, 1)"
+            : expected_parameters(wanted, parts_of(request).size(), instead);
+    if (!expected.empty()) {
+      throw InputError(fmt::format("--parameter: expected {}, found {}", expected,
+                                   fmt::join(instead, ",")));
+    }
+  } else if (!is_learned) {
+    throw InputError(
+        fmt::format("--parameter: expected values for {}, since the model was fitted "
+                    "with {}",
+                    fmt::join(parts_of(request), " + "), in_words(*this)));
+  }
+  check_dependence(request);
+  return request;
+}
+
+at::Tensor LearnedDependence::parameters_for_new_rows(
+    const DependenceRequest& request, const Dependence& law,
+    const std::vector<std::string>& rows_labels,
+    const std::vector<double>& instead) const {
+  auto values = instead.empty() ? parameters : instead;
+  const auto wanted = kind_of(request);
+  if (wanted == DependenceKind::blocks) {
+    values = block_correlations(*this, rows_labels, instead);
+  }
+  // The law was made with the decay.
+  if (wanted == DependenceKind::time) values.resize(1);
+  if (static_cast<std::int64_t>(values.size()) != law.parameter_count()) {
+    throw InputError(fmt::format(
+        "an unstructured dependence belongs to the {} training rows, "
+        "expected as many, found {}",
+        std::floor(std::sqrt(2.0 * static_cast<double>(values.size()))), law.rows()));
+  }
+  return at::tensor(values, at::kDouble);
+}
+
+void check_parameters(const LearnedDependence& learned, const std::string& source) {
+  const auto expected =
+      expected_parameters(learned.kind, learned.parts.size(), learned.parameters);
+  if (expected.empty()) return;
+  throw InputError(fmt::format("{}: expected {}, found {}", source, expected,
+                               fmt::join(learned.parameters, ", ")));
+}
+
+}  // namespace kinflow

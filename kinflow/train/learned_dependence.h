@@ -1,0 +1,65 @@
+// What a model learned about the dependence of its training rows.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kinflow/train/row_relations.h"
+
+namespace kinflow {
+
+class Dependence;
+
+struct LearnedDependence {
+  DependenceKind kind = DependenceKind::independent;
+  std::string column = {};  ///< of the groups, where there are some
+  /// For blocks: labels, sizes and correlations of the training blocks with at least
+  /// two rows.
+  std::vector<std::string> labels = {};
+  std::vector<std::int64_t> sizes = {};
+  /// For time, and sums with time. The decay is a parameter of time, and given for a
+  /// sum.
+  TimeKernel time_kernel = TimeKernel::exponential;
+  double time_decay = 0;
+  std::vector<std::string> parts = {};  ///< of a sum, as in parts_of()
+  /// Blocks: the correlation of each label. Relationship: lambda. Time: lambda and
+  /// gamma. Sum: the weight of what rows do not share, then that of each part.
+  /// Unstructured: those of the law of the training rows.
+  std::vector<double> parameters = {};
+
+  /// One number that stands for the strength of the dependence: lambda, a sum's first
+  /// weight, or for blocks the mean correlation, each block weighted by its size - 1
+  /// (its number of repeats). 0 where there is none.
+  double typical_parameter() const;
+  /// What that number is called: "rho", "lambda", "own share"; empty where there is
+  /// none.
+  std::string typical_name() const;
+
+  /// One line for a person.
+  std::string summary() const;
+
+  /// The request for rows that were not in the training data, completed by what was
+  /// learned: the kernel and the decay of time. InputError where rows depend in another
+  /// way than the training rows, unless `instead` gives the parameters.
+  /// @param instead  parameters in place of the learned ones; empty: none
+  DependenceRequest request_for_new_rows(DependenceRequest request,
+                                         const std::vector<double>& instead) const;
+  /// The parameters [k] of a law made for new rows by such a request. For blocks with a
+  /// label of the training data that block's correlation, for others the typical one.
+  /// InputError for values outside their range, and where the law of an unstructured
+  /// dependence has another number of rows.
+  /// @param labels  of the rows, for blocks
+  at::Tensor parameters_for_new_rows(const DependenceRequest& request,
+                                     const Dependence& law,
+                                     const std::vector<std::string>& labels,
+                                     const std::vector<double>& instead) const;
+};
+
+/// InputError, with `source` in front, where parameters are not as many as the kind
+/// has, or outside their range.
+void check_parameters(const LearnedDependence& learned, const std::string& source);
+
+}  // namespace kinflow

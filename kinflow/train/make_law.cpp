@@ -1,0 +1,145 @@
+// One place that knows all structures.
+#include "kinflow/train/make_law.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kinflow/core/error.h"
+#include "kinflow/core/log.h"
+#include "kinflow/data/table.h"
+#include "kinflow/dependence/families.h"
+#include "kinflow/dependence/independent.h"
+#include "kinflow/dependence/markov_time.h"
+#include "kinflow/dependence/relationship.h"
+#include "kinflow/dependence/relationship_matrices.h"
+#include "kinflow/dependence/relationship_sum.h"
+#include "kinflow/dependence/unstructured.h"
+
+namespace kinflow {
+namespace {
+
+at::Tensor to_tensor(RelationshipFile file) {
+  const auto rows = file.rows;
+  auto values = to_dense(std::move(file));
+  return at::from_blob(values.data(), {rows, rows}, at::kDouble).clone();
+}
+
+at::Tensor block_tensor(const std::vector<std::string>& labels) {
+  return at::tensor(number_blocks(labels).block_of_row, at::kLong);
+}
+
+at::Tensor time_tensor(const std::vector<double>& times) {
+  return at::tensor(times, at::kDouble);
+}
+
+std::unique_ptr<Dependence> make_spectral(const SpectralDecomposition& parts,
+                                          at::Device device) {
+  return std::make_unique<Relationship>(
+      SpectralDecomposition{.eigenvectors = parts.eigenvectors.to(device),
+                            .eigenvalues = parts.eigenvalues.to(device)});
+}
+
+// Adds the file's name to what a law has to say about its matrix.
+template <typename Make>
+auto with_source(const std::string& source, const Make& make) {
+  try {
+    return make();
+  } catch (const InputError& error) {
+    throw InputError(source + ": " + error.what());
+  }
+}
+
+std::unique_ptr<Dependence> make_relationship(RelationshipFile file, at::Device device,
+                                              Logger& logger) {
+  const auto source = file.source;
+  return with_source(source, [&]() -> std::unique_ptr<Dependence> {
+    if (file.is_sparse()) {
+      auto law = std::make_unique<Families>(
+          CompressedRows{.row_starts = std::move(file.sparse.starts),
+                         .columns = std::move(file.sparse.columns),
+                         .values = std::move(file.sparse.values)});
+      logger.info(fmt::format("{} families, the largest of {} rows",
+                              law->component_count(),
+                              law->rows_of_largest_component()));
+      return law;
+    }
+    return make_spectral(decompose_relationship(to_tensor(std::move(file))), device);
+  });
+}
+
+std::unique_ptr<Dependence> make_time(const DependenceRequest& request,
+                                      const std::vector<double>& times,
+                                      at::Device device) {
+  const bool is_given = request.time_decay.size() == 1;
+  if (request.time_kernel == TimeKernel::exponential) {
+    return std::make_unique<MarkovTime>(
+        time_tensor(times),
+        MarkovTimeOptions{.decay_rate = is_given
+                                            ? std::optional(request.time_decay.front())
+                                            : std::nullopt});
+  }
+  return make_spectral(decompose_relationship(gaussian_time_relationship(
+                           time_tensor(times), request.time_decay.front())),
+                       device);
+}
+
+std::unique_ptr<Dependence> make_sum(const DependenceRequest& request,
+                                     RowRelations relations, at::Device device) {
+  std::vector<at::Tensor> parts;
+  if (!relations.labels.empty()) {
+    parts.push_back(block_relationship(block_tensor(relations.labels)));
+  }
+  for (auto& file : relations.relationships) {
+    parts.push_back(to_tensor(std::move(file)));
+  }
+  if (relations.components.defined()) {
+    const auto factor = principal_component_factor(relations.components);
+    parts.push_back(factor.matmul(factor.t()));
+  }
+  if (request.time_kernel) {
+    const auto times = time_tensor(relations.times);
+    const double decay = request.time_decay.front();
+    parts.push_back(*request.time_kernel == TimeKernel::exponential
+                        ? markov_time_relationship(times, decay)
+                        : gaussian_time_relationship(times, decay));
+  }
+  for (auto& part : parts) part = part.to(device);
+  return std::make_unique<RelationshipSum>(parts);
+}
+
+}  // namespace
+
+std::unique_ptr<Dependence> make_law(const DependenceRequest& request,
+                                     RowRelations relations, at::Device device,
+                                     Logger& logger) {
+  switch (kind_of(request)) {
+    case DependenceKind::independent:
+      return std::make_unique<Independent>(relations.rows);
+    case DependenceKind::blocks:
+      return std::make_unique<Blocks>(
+          block_tensor(relations.labels).to(device),
+          BlocksOptions{.correlation = request.correlation});
+    case DependenceKind::relationship:
+      if (relations.components.defined()) {
+        return with_source(request.components, [&] {
+          return make_spectral(
+              decompose_factor(principal_component_factor(relations.components)),
+              device);
+        });
+      }
+      return make_relationship(std::move(relations.relationships.front()), device,
+                               logger);
+    case DependenceKind::time:
+      return make_time(request, relations.times, device);
+    case DependenceKind::sum:
+      return make_sum(request, std::move(relations), device);
+    case DependenceKind::unstructured:
+      return std::make_unique<Unstructured>(relations.rows);
+  }
+  return nullptr;
+}
+
+}  // namespace kinflow

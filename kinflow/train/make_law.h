@@ -1,0 +1,22 @@
+// The law of rows from their relations.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+
+#include "kinflow/dependence/dependence.h"
+#include "kinflow/train/row_relations.h"
+
+namespace kinflow {
+
+class Logger;
+
+/// The law that a request describes over the rows of `relations`, whose matrices are
+/// used up. InputError, with the file's name, for matrices that are not positive
+/// semidefinite, and for sizes that do not fit.
+std::unique_ptr<Dependence> make_law(const DependenceRequest& request,
+                                     RowRelations relations, at::Device device,
+                                     Logger& logger);
+
+}  // namespace kinflow

@@ -1,0 +1,287 @@
+// Requests of dependence, and reading what they name.
+#include "kinflow/train/row_relations.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "kinflow/core/error.h"
+#include "kinflow/core/json_reader.h"
+#include "kinflow/data/principal_components.h"
+
+namespace kinflow {
+namespace {
+
+constexpr double kSmallestDecay = 1e-12;
+constexpr double kLargestDecay = 1e12;
+
+RelationshipFile read_matrix(const DependenceRequest& request, std::size_t number,
+                             const TableRows& rows, const std::string& table,
+                             std::string& note) {
+  const RelationshipRequest wanted{
+      .path = request.relationships[number],
+      .ids = request.relationship_ids.empty() ? "" : request.relationship_ids[number],
+      .scale = request.relationship_scale};
+  auto found = rows.ids.empty()
+                   ? relationship_by_position(wanted, rows.table_rows)
+                   : relationship_for_table(wanted, {.source = table, .ids = rows.ids});
+  note = std::move(found.note);
+  auto matrix = std::move(found.matrix);
+  const auto kept = static_cast<std::int64_t>(rows.kept_rows.size());
+  if (rows.ids.empty() && kept != rows.table_rows) {
+    matrix = select_rows(std::move(matrix), rows.kept_rows);
+  }
+  if (request.sparsify) {
+    matrix = sparsify(matrix, *request.sparsify);
+    note += fmt::format("; entries below {} in absolute value set to 0, {} left",
+                        *request.sparsify, matrix.sparse.values.size());
+  }
+  return matrix;
+}
+
+at::Tensor read_components(const DependenceRequest& request, const TableRows& rows,
+                           const std::string& table, std::string& note) {
+  const auto file = read_principal_components(request.components, request.id);
+  note = fmt::format("{}: {} principal components of {} rows", file.source,
+                     file.columns, file.rows);
+  const auto values =
+      at::tensor(file.values, at::kDouble).view({file.rows, file.columns});
+  if (!rows.ids.empty()) {
+    if (file.ids.empty()) {
+      throw InputError(file.source +
+                       ": expected a column of ids to match the table's rows with, "
+                       "named as in --id or IID, found none");
+    }
+    const auto match = match_rows({.source = file.source, .ids = file.ids},
+                                  {.source = table, .ids = rows.ids});
+    note += "; " + match.note;
+    return values.index_select(0, at::tensor(match.rows, at::kLong));
+  }
+  if (file.rows != rows.table_rows) {
+    throw InputError(
+        fmt::format("{}: expected {} rows, one for each row of the table, found {}{}",
+                    file.source, rows.table_rows, file.rows,
+                    file.ids.empty() ? "" : "; --id COLUMN matches rows by their ids"));
+  }
+  note += "; rows matched by position";
+  return values.index_select(0, at::tensor(rows.kept_rows, at::kLong));
+}
+
+}  // namespace
+
+const Names<DependenceKind>& dependence_kind_names() {
+  static const Names<DependenceKind> names = {
+      {"independent", DependenceKind::independent},
+      {"blocks", DependenceKind::blocks},
+      {"relationship", DependenceKind::relationship},
+      {"time", DependenceKind::time},
+      {"sum", DependenceKind::sum},
+      {"unstructured", DependenceKind::unstructured}};
+  return names;
+}
+
+const Names<BlockCorrelation>& block_correlation_names() {
+  static const Names<BlockCorrelation> names = {
+      {"shared", BlockCorrelation::shared},
+      {"per-block", BlockCorrelation::per_block},
+      {"per-size", BlockCorrelation::per_size}};
+  return names;
+}
+
+const Names<RelationshipScale>& relationship_scale_names() {
+  static const Names<RelationshipScale> names = {
+      {"mean-diagonal", RelationshipScale::unit_diagonal},
+      {"none", RelationshipScale::none}};
+  return names;
+}
+
+const Names<TimeKernel>& time_kernel_names() {
+  static const Names<TimeKernel> names = {{"exponential", TimeKernel::exponential},
+                                          {"gaussian", TimeKernel::gaussian}};
+  return names;
+}
+
+const Names<RelationshipSolver>& relationship_solver_names() {
+  static const Names<RelationshipSolver> names = {
+      {"spectral", RelationshipSolver::spectral},
+      {"iterative", RelationshipSolver::iterative}};
+  return names;
+}
+
+std::vector<std::string> parts_of(const DependenceRequest& request) {
+  std::vector<std::string> parts;
+  if (!request.group.empty()) parts.push_back("group");
+  parts.insert(parts.end(), request.relationships.size(), "relationship");
+  if (!request.components.empty()) parts.push_back("components");
+  if (request.time_kernel) parts.push_back("time");
+  return parts;
+}
+
+DependenceKind kind_of(const DependenceRequest& request) {
+  if (request.unstructured) return DependenceKind::unstructured;
+  const auto parts = parts_of(request);
+  if (parts.empty()) return DependenceKind::independent;
+  if (parts.size() > 1) return DependenceKind::sum;
+  if (parts.front() == "group") return DependenceKind::blocks;
+  return parts.front() == "time" ? DependenceKind::time : DependenceKind::relationship;
+}
+
+bool has_few_relatives(const DependenceRequest& request) {
+  const auto is_sparse = [&](const std::string& path) {
+    switch (find_relationship(path).format) {
+      case RelationshipFormat::grm_sparse:
+      case RelationshipFormat::pairs:
+      case RelationshipFormat::matrix_market:
+      case RelationshipFormat::pedigree:
+        return true;
+      default:
+        return request.sparsify.has_value();
+    }
+  };
+  return request.components.empty() &&
+         std::all_of(request.relationships.begin(), request.relationships.end(),
+                     is_sparse);
+}
+
+void check_dependence(const DependenceRequest& request) {
+  const auto kind = kind_of(request);
+  const bool by_files = !request.relationships.empty() || !request.components.empty();
+  const auto expect = [](bool holds, const std::string& message) {
+    if (!holds) throw InputError(message);
+  };
+  expect(!request.unstructured || parts_of(request).empty(),
+         fmt::format("--unstructured: expected no other dependence beside it, found {}",
+                     fmt::join(parts_of(request), " + ")));
+  expect(
+      request.id.empty() || by_files,
+      "--id: expected --relationship FILE or --relationship-pcs FILE, found neither");
+  expect(
+      request.id.size() <= 2,
+      fmt::format("--id: expected one column, or two of family and individual, found "
+                  "{}",
+                  request.id.size()));
+  expect(request.relationship_ids.empty() ||
+             request.relationship_ids.size() == request.relationships.size(),
+         fmt::format("--relationship-ids: expected one file for each --relationship, "
+                     "found {} for {}",
+                     request.relationship_ids.size(), request.relationships.size()));
+  expect(!request.sparsify || !request.relationships.empty(),
+         "--sparsify: expected --relationship FILE, found none");
+  expect(!request.time_kernel || !request.time.empty(),
+         "--time-kernel: expected --time COLUMN, found none");
+  expect(request.time_decay.empty() || request.time_kernel,
+         "--time-decay: expected --time-kernel, found none");
+  const bool iterative = request.solver == RelationshipSolver::iterative;
+  expect(!iterative ||
+             (kind == DependenceKind::relationship && !request.relationships.empty()),
+         "--solver iterative: expected one --relationship and no other dependence, "
+         "found another one");
+  expect(kind != DependenceKind::sum || !request.time_kernel ||
+             request.time_decay.size() == 1,
+         "--time-decay: expected one value for a kernel beside other dependences, "
+         "found " +
+             std::to_string(request.time_decay.size()));
+}
+
+nlohmann::json to_json(const DependenceRequest& request) {
+  return {{"group", request.group},
+          {"correlation", name_of(block_correlation_names(), request.correlation)},
+          {"relationships", request.relationships},
+          {"relationship_ids", request.relationship_ids},
+          {"relationship_scale",
+           name_of(relationship_scale_names(), request.relationship_scale)},
+          {"sparsify", request.sparsify ? std::vector<double>{*request.sparsify}
+                                        : std::vector<double>{}},
+          {"solver", name_of(relationship_solver_names(), request.solver)},
+          {"components", request.components},
+          {"id", request.id},
+          {"time", request.time},
+          {"time_kernel", request.time_kernel
+                              ? name_of(time_kernel_names(), *request.time_kernel)
+                              : "none"},
+          {"time_decay", request.time_decay},
+          {"unstructured", request.unstructured},
+          {"cache", request.cache}};
+}
+
+DependenceRequest dependence_request_from(const JsonReader& json) {
+  DependenceRequest request{
+      .group = json.text("group"),
+      .correlation = json.one_of("correlation", block_correlation_names()),
+      .relationships = json.texts("relationships"),
+      .relationship_ids = json.texts("relationship_ids"),
+      .relationship_scale =
+          json.one_of("relationship_scale", relationship_scale_names()),
+      .sparsify = {},
+      .solver = json.one_of("solver", relationship_solver_names()),
+      .components = json.text("components"),
+      .id = json.texts("id"),
+      .time = json.text("time"),
+      .time_kernel = {},
+      .time_decay = json.numbers("time_decay", kSmallestDecay, kLargestDecay),
+      .unstructured = json.boolean("unstructured"),
+      .cache = json.text("cache")};
+  const auto sparsify = json.numbers("sparsify", 0, kLargestDecay);
+  if (!sparsify.empty()) request.sparsify = sparsify.front();
+  if (json.text("time_kernel") != "none") {
+    request.time_kernel = json.one_of("time_kernel", time_kernel_names());
+  }
+  return request;
+}
+
+std::vector<std::string> input_files(const DependenceRequest& request) {
+  std::vector<std::string> files;
+  for (std::size_t i = 0; i < request.relationships.size(); ++i) {
+    const auto found = find_relationship(
+        request.relationships[i],
+        {.ids = request.relationship_ids.empty() ? "" : request.relationship_ids[i]});
+    files.push_back(found.matrix);
+    if (!found.ids.empty()) files.push_back(found.ids);
+  }
+  if (!request.components.empty()) files.push_back(request.components);
+  return files;
+}
+
+RowRelations read_relations(const DependenceRequest& request, const TableRows& rows,
+                            const std::string& table) {
+  RowRelations relations;
+  relations.rows = rows.data.size(0);
+  if (!request.group.empty()) relations.labels = rows.labels;
+  if (request.time_kernel) relations.times = rows.times;
+  for (std::size_t i = 0; i < request.relationships.size(); ++i) {
+    relations.notes.emplace_back();
+    relations.relationships.push_back(
+        read_matrix(request, i, rows, table, relations.notes.back()));
+  }
+  if (!request.components.empty()) {
+    relations.notes.emplace_back();
+    relations.components =
+        read_components(request, rows, table, relations.notes.back());
+  }
+  return relations;
+}
+
+RowRelations select_rows(const RowRelations& relations,
+                         const std::vector<std::int64_t>& chosen) {
+  RowRelations part;
+  part.rows = static_cast<std::int64_t>(chosen.size());
+  for (const auto row : chosen) {
+    const auto i = static_cast<std::size_t>(row);
+    if (!relations.labels.empty()) part.labels.push_back(relations.labels[i]);
+    if (!relations.times.empty()) part.times.push_back(relations.times[i]);
+  }
+  for (const auto& matrix : relations.relationships) {
+    part.relationships.push_back(select_rows(matrix, chosen));
+  }
+  if (relations.components.defined()) {
+    part.components =
+        relations.components.index_select(0, at::tensor(chosen, at::kLong));
+  }
+  return part;
+}
+
+}  // namespace kinflow

@@ -1,0 +1,101 @@
+// Reading, selecting and joining rows.
+#include "kinflow/train/table_rows.h"
+
+#include <ATen/ATen.h>
+
+#include <utility>
+
+#include "kinflow/data/table.h"
+
+namespace kinflow {
+namespace {
+
+template <typename Value>
+std::vector<Value> select_values(const std::vector<Value>& values,
+                                 const std::vector<std::int64_t>& chosen) {
+  std::vector<Value> part;
+  if (values.empty()) return part;
+  part.reserve(chosen.size());
+  for (const auto row : chosen) part.push_back(values[static_cast<std::size_t>(row)]);
+  return part;
+}
+
+template <typename Value>
+std::vector<Value> append_values(std::vector<Value> first,
+                                 const std::vector<Value>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+}  // namespace
+
+TableRows read_rows(const Table& table, const ColumnChoice& choice) {
+  auto names = choice.columns;
+  names.insert(names.end(), choice.context.begin(), choice.context.end());
+  NumericMatrixOptions options{.missing = choice.drop_missing ? MissingPolicy::drop
+                                                              : MissingPolicy::refuse};
+  options.label_columns = choice.id;
+  for (const auto& column : {choice.group, choice.time}) {
+    if (!column.empty()) options.label_columns.push_back(column);
+  }
+  auto matrix = numeric_matrix(table, names, options);
+
+  const auto values = at::tensor(matrix.values, at::kDouble)
+                          .view({matrix.rows, static_cast<std::int64_t>(names.size())});
+  const auto data_width = static_cast<std::int64_t>(choice.columns.size());
+  const auto context_width = static_cast<std::int64_t>(choice.context.size());
+  TableRows rows{.data = values.narrow(1, 0, data_width).contiguous(),
+                 .kept_rows = std::move(matrix.kept_rows),
+                 .table_rows = table.rows()};
+  if (context_width > 0) {
+    rows.context = values.narrow(1, data_width, context_width).contiguous();
+  }
+  if (!choice.group.empty()) rows.labels = labels(table, choice.group, rows.kept_rows);
+  if (!choice.time.empty()) rows.times = times(table, choice.time, rows.kept_rows);
+  if (!choice.id.empty()) {
+    for (auto& individual : labels(table, choice.id.back(), rows.kept_rows)) {
+      rows.ids.push_back(sample_id("", individual));
+    }
+  }
+  if (choice.id.size() > 1) {
+    const auto families = labels(table, choice.id.front(), rows.kept_rows);
+    for (std::size_t i = 0; i < families.size(); ++i) {
+      rows.ids[i] = sample_id(families[i], rows.ids[i].individual);
+    }
+  }
+  return rows;
+}
+
+TableRows read_rows(const std::string& path, const ColumnChoice& choice) {
+  return read_rows(read_table(path), choice);
+}
+
+TableRows select_rows(const TableRows& rows, const std::vector<std::int64_t>& chosen) {
+  const auto index = at::tensor(chosen, at::kLong);
+  return {.data = rows.data.index_select(0, index),
+          .context = rows.context.defined() ? rows.context.index_select(0, index)
+                                            : at::Tensor(),
+          .labels = select_values(rows.labels, chosen),
+          .times = select_values(rows.times, chosen),
+          .ids = select_values(rows.ids, chosen),
+          .kept_rows = select_values(rows.kept_rows, chosen),
+          .table_rows = rows.table_rows};
+}
+
+TableRows append_rows(const TableRows& first, const TableRows& second) {
+  TableRows both{.data = at::cat({first.data, second.data}),
+                 .context = first.context.defined()
+                                ? at::cat({first.context, second.context})
+                                : at::Tensor(),
+                 .labels = append_values(first.labels, second.labels),
+                 .times = append_values(first.times, second.times),
+                 .ids = append_values(first.ids, second.ids),
+                 .kept_rows = first.kept_rows,
+                 .table_rows = first.table_rows + second.table_rows};
+  for (const auto row : second.kept_rows) {
+    both.kept_rows.push_back(first.table_rows + row);
+  }
+  return both;
+}
+
+}  // namespace kinflow

@@ -1,0 +1,45 @@
+// Rows of a table as tensors, with the columns that tell how they depend on each other.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kinflow/data/sample_ids.h"
+
+namespace kinflow {
+
+class Table;
+
+/// Rows of a table as float64 tensors in original units.
+struct TableRows {
+  at::Tensor data;          ///< [n, p]
+  at::Tensor context = {};  ///< [n, c] or undefined
+  std::vector<std::string> labels =
+      {};                          ///< [n] of blocks, empty without a group column
+  std::vector<double> times = {};  ///< [n] empty without a time column
+  std::vector<SampleId> ids = {};  ///< [n] empty without columns of ids
+  std::vector<std::int64_t> kept_rows = {};  ///< [n] row of the table
+  std::int64_t table_rows = 0;  ///< before rows with missing values were dropped
+};
+
+/// Columns to read from a table that holds data for a model or a request.
+struct ColumnChoice {
+  std::vector<std::string> columns = {};  ///< may be empty: data is then [n, 0]
+  std::vector<std::string> context = {};
+  std::string group = {};
+  std::string time = {};  ///< of numbers, or of dates such as 2024-03-31
+  bool drop_missing = false;
+  std::vector<std::string> id = {};  ///< individual, or family and individual
+};
+TableRows read_rows(const Table& table, const ColumnChoice& choice);
+TableRows read_rows(const std::string& path, const ColumnChoice& choice);
+
+/// Some of the rows, in the given order.
+TableRows select_rows(const TableRows& rows, const std::vector<std::int64_t>& chosen);
+/// The rows of one table followed by those of another, as if they stood in one.
+TableRows append_rows(const TableRows& first, const TableRows& second);
+
+}  // namespace kinflow
