@@ -143,14 +143,9 @@ void add_training_options(CLI::App& verb, Given& given) {
            "paper's 12)")
       ->check(number_in(kSmallestParameter, kLargestParameter));
   verb.add_option("--stage-epochs", train.stage_epochs,
-                  "Schedule alternating: epochs of the flow between two stages")
+                  "Schedule alternating: epochs of the flow before rho or lambda "
+                  "become the most likely ones")
       ->check(integer_in(1, kManySteps));
-  verb.add_option("--stage-steps", train.stage_steps,
-                  "Schedule alternating: steps of rho or lambda in a stage")
-      ->check(integer_in(1, kManySteps));
-  verb.add_option("--stage-rate", train.stage_rate,
-                  "Schedule alternating: learning rate of these steps")
-      ->check(number_in(0, kLargestRate));
   add_seed(verb, train.seed, "Seed of weights, row order and split");
 }
 

@@ -265,7 +265,8 @@ at::Tensor Blocks::pairs_parameter_gradient(const at::Tensor& parameters,
   return 0.5 * add_to_parameters(block_gradient);
 }
 
-at::Tensor Blocks::maximum_likelihood(const at::Tensor& latents) const {
+at::Tensor Blocks::most_likely(const at::Tensor& latents, const at::Tensor& start,
+                               double prior) const {
   // Blocks of the same parameter and size count as one, with their sums of squares.
   struct Term {
     double other_rows;
@@ -273,7 +274,7 @@ at::Tensor Blocks::maximum_likelihood(const at::Tensor& latents) const {
     double along;
     double across;
   };
-  at::Tensor result = at::empty({latents.size(0), parameter_count_}, at::kDouble);
+  at::Tensor result = at::empty_like(checked_parameters(start), at::kCPU);
   const at::Tensor all = checked_latents(result, latents, rows());
   const Squares square = squares(sums(all));
   const at::Tensor along = square.along.cpu(), across = square.across.cpu();
@@ -294,7 +295,7 @@ at::Tensor Blocks::maximum_likelihood(const at::Tensor& latents) const {
     }
     double* correlation = result.data_ptr<double>() + r * parameter_count_;
     for (const auto& of_parameter : terms) {
-      *correlation++ = minimize_on_unit_interval([&](double rho) {
+      const auto curve = [&](double rho) {
         CurvePoint point{0, 0};
         for (const auto& [size, term] : of_parameter) {
           const double a = 1 + term.other_rows * rho, c = 1 - rho;
@@ -305,10 +306,11 @@ at::Tensor Blocks::maximum_likelihood(const at::Tensor& latents) const {
                          (numbers * term.other_rows - term.across / c) / c;
         }
         return CurvePoint{0.5 * point.value, 0.5 * point.slope};
-      });
+      };
+      *correlation++ = most_likely_share(curve, prior);
     }
   }
-  return result.to(latents.device());
+  return result.to(start.device());
 }
 
 std::unique_ptr<LatentMemory> Blocks::make_memory() const {

@@ -54,16 +54,15 @@ class Blocks final : public Dependence {
                                       const at::Tensor& rows,
                                       const at::Tensor& latents) const override;
   std::unique_ptr<LatentMemory> make_memory() const override;
+  /// Each correlation is the global optimum of its own likelihood curve, in [1e-9, 1 -
+  /// 1e-9].
+  at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
+                         double prior) const override;
   at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
                     Random& random) const override;
   at::Tensor covariance(const at::Tensor& parameters) const override;
   at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
                           const at::Tensor& latents, Random& random) const override;
-
-  /// The correlations that make the latents most likely, for each replica: [R, k].
-  /// Each is the global optimum of its own likelihood curve, in [1e-9, 1 - 1e-9].
-  /// @param latents [R, n, p]
-  at::Tensor maximum_likelihood(const at::Tensor& latents) const;
 
  private:
   class Memory;

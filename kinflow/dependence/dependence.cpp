@@ -5,12 +5,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <limits>
 #include <numbers>
 #include <tuple>
+#include <vector>
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
+#include "kinflow/dependence/minimize.h"
 
 namespace kinflow {
 namespace {
@@ -20,6 +25,12 @@ constexpr double kSmallestShare = 1e-9;
 
 std::string shape_text(const at::Tensor& tensor) {
   return fmt::format("[{}]", fmt::join(tensor.sizes(), ", "));
+}
+
+/// The elements of a tensor, on any device, in a vector of as many numbers.
+void copy_numbers(const at::Tensor& tensor, std::vector<double>& numbers) {
+  const at::Tensor from = tensor.to(at::kCPU, at::kDouble).contiguous();
+  std::copy_n(from.data_ptr<double>(), numbers.size(), numbers.begin());
 }
 
 /// Rows split into observed and unknown, and the factor of the observed rows' C.
@@ -117,6 +128,60 @@ at::Tensor Dependence::unconstrained_gradient(const at::Tensor& parameters,
 at::Tensor Dependence::unconstrained_prior_gradient(
     const at::Tensor& parameters) const {
   return 2 * parameters - 1;
+}
+
+at::Tensor Dependence::prior_objective(const at::Tensor& parameters) const {
+  const at::Tensor shares = checked_parameters(parameters);
+  return -(shares.log() + at::log1p(-shares)).sum(1);
+}
+
+at::Tensor Dependence::most_likely(const at::Tensor& latents, const at::Tensor& start,
+                                   double prior) const {
+  at::Tensor result = checked_parameters(start).clone();
+  const at::Tensor all = checked_latents(result, latents, rows());
+  if (parameter_count() == 0) return result;
+  // The unbounded scale makes the gradient small next to an end of the range, however
+  // steep the objective is; at 1e-9 from it, it is 1e-9 times a slope of the order np.
+  const MinimizeOptions options{.largest_slope =
+                                    1e-5 + 1e-8 * static_cast<double>(all[0].numel())};
+  for (std::int64_t r = 0; r < result.size(0); ++r) {
+    const at::Tensor of_replica = all.narrow(0, r, 1);
+    const auto parameters_at = [&](const std::vector<double>& place) {
+      return from_unconstrained(at::tensor(place, at::kDouble).unsqueeze(0))
+          .to(result.device());
+    };
+    const auto value = [&](const std::vector<double>& place,
+                           std::vector<double>& slope) {
+      const at::Tensor parameters = parameters_at(place);
+      const at::Tensor gradient =
+          unconstrained_gradient(parameters,
+                                 parameter_gradient(parameters, of_replica)) +
+          prior * unconstrained_prior_gradient(parameters);
+      copy_numbers(gradient, slope);
+      return (objective(parameters, of_replica) + prior * prior_objective(parameters))
+          .item<double>();
+    };
+    // A trial step may lead to where C is not positive definite in float64.
+    const auto value_or_infinity = [&](const std::vector<double>& place,
+                                       std::vector<double>& slope) {
+      try {
+        return value(place, slope);
+      } catch (const NumericalError&) {
+        return std::numeric_limits<double>::infinity();
+      }
+    };
+    std::vector<double> first(static_cast<std::size_t>(parameter_count()));
+    copy_numbers(to_unconstrained(result.narrow(0, r, 1)), first);
+    const Minimum minimum = minimize(value_or_infinity, first, options);
+    if (!minimum.has_converged) {
+      throw NumericalError(fmt::format(
+          "[{}] the search for the most likely of {} parameters did not converge; it "
+          "ended at an objective of {:.6g}",
+          kind(), parameter_count(), minimum.value));
+    }
+    result[r].copy_(parameters_at(minimum.place)[0]);
+  }
+  return result;
 }
 
 at::Tensor Dependence::default_parameters() const {

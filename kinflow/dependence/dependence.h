@@ -122,9 +122,23 @@ class Dependence {
   /// keeps an optimiser from the ends of the parameters' range: [R, k]. The default is
   /// a Beta(2, 2) density of every parameter in (0, 1).
   virtual at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const;
+  /// Minus the logarithm of that prior, up to a constant: [R].
+  virtual at::Tensor prior_objective(const at::Tensor& parameters) const;
   /// Parameters to start from where nothing is known: [k] float64 on the CPU. The
   /// default is 1/2 for each.
   virtual at::Tensor default_parameters() const;
+
+  /// The parameters that minimise objective() + prior * prior_objective(): [R, k]. With
+  /// prior = 0 they make the latents most likely. NumericalError where the search does
+  /// not converge.
+  ///
+  /// The default is a quasi-Newton search on the unbounded scale, from the start to the
+  /// minimum next to it, one replica after the other: tens of evaluations of
+  /// objective() and parameter_gradient(). Structures that find the lowest minimum of
+  /// all by their likelihood curve need no start and look at its shape only.
+  /// @param latents [R, n, p]  @param start [R, k]
+  virtual at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
+                                 double prior) const;
 
   /// Draws U ~ MatrixNormal(0, C, I_p): [n, p] float64 on the CPU.
   /// @param parameters [k], one replica

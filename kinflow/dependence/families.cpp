@@ -327,8 +327,9 @@ at::Tensor Families::pairs_parameter_gradient(const at::Tensor& parameters,
       .to(parameters.device());
 }
 
-at::Tensor Families::maximum_likelihood_lambda(const at::Tensor& latents) const {
-  at::Tensor result = at::empty({latents.size(0), 1}, at::kDouble);
+at::Tensor Families::most_likely(const at::Tensor& latents, const at::Tensor& start,
+                                 double prior) const {
+  at::Tensor result = at::empty_like(checked_parameters(start), at::kCPU);
   const at::Tensor all = on_cpu(checked_latents(result, latents, rows()));
   const at::Tensor square = squares(rotate(all));
   const std::int64_t count = distinct_.size(0);
@@ -340,9 +341,9 @@ at::Tensor Families::maximum_likelihood_lambda(const at::Tensor& latents) const 
                        square.data_ptr<double>()[r * count + k]});
     }
     result.data_ptr<double>()[r] =
-        most_likely_lambda(terms, static_cast<double>(all.size(2)));
+        most_likely_lambda(terms, static_cast<double>(all.size(2)), prior);
   }
-  return result.to(latents.device());
+  return result.to(start.device());
 }
 
 std::unique_ptr<LatentMemory> Families::make_memory() const {

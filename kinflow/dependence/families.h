@@ -69,6 +69,9 @@ class Families final : public Dependence {
                                       const at::Tensor& rows,
                                       const at::Tensor& latents) const override;
   std::unique_ptr<LatentMemory> make_memory() const override;
+  /// The global optimum of the likelihood curve, in [1e-9, 1 - 1e-9].
+  at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
+                         double prior) const override;
   at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
                     Random& random) const override;
   at::Tensor covariance(const at::Tensor& parameters) const override;
@@ -78,10 +81,6 @@ class Families final : public Dependence {
   /// Works family by family: O(n p) for families of bounded size.
   at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
                           const at::Tensor& latents, Random& random) const override;
-
-  /// The lambda that makes the latents most likely, for each replica: [R, 1].
-  /// @param latents [R, n, p]
-  at::Tensor maximum_likelihood_lambda(const at::Tensor& latents) const;
 
  private:
   class Memory;

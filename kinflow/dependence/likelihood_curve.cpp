@@ -108,6 +108,14 @@ double minimize_on_unit_interval(const std::function<CurvePoint(double)>& curve)
   return from_logit(best);
 }
 
+double most_likely_share(const std::function<CurvePoint(double)>& curve, double prior) {
+  return minimize_on_unit_interval([&](double x) {
+    const CurvePoint point = curve(x);
+    return CurvePoint{point.value - prior * (std::log(x) + std::log1p(-x)),
+                      point.slope + prior * (2 * x - 1) / (x * (1 - x))};
+  });
+}
+
 CurvePoint spectral_objective(const std::vector<SpectralTerm>& terms, double columns,
                               double lambda) {
   CurvePoint result{0, 0};
@@ -121,9 +129,10 @@ CurvePoint spectral_objective(const std::vector<SpectralTerm>& terms, double col
   return {0.5 * result.value, 0.5 * result.slope};
 }
 
-double most_likely_lambda(const std::vector<SpectralTerm>& terms, double columns) {
-  return minimize_on_unit_interval(
-      [&](double lambda) { return spectral_objective(terms, columns, lambda); });
+double most_likely_lambda(const std::vector<SpectralTerm>& terms, double columns,
+                          double prior) {
+  return most_likely_share(
+      [&](double lambda) { return spectral_objective(terms, columns, lambda); }, prior);
 }
 
 }  // namespace kinflow

@@ -18,6 +18,10 @@ struct CurvePoint {
 /// About 80 evaluations.
 double minimize_on_unit_interval(const std::function<CurvePoint(double)>& curve);
 
+/// The same for a likelihood curve plus `prior` times minus the logarithm of a Beta(2,
+/// 2) density, the prior of Dependence for a parameter in (0, 1).
+double most_likely_share(const std::function<CurvePoint(double)>& curve, double prior);
+
 /// A direction in which C = lambda I + (1 - lambda) G has the eigenvalue
 /// lambda + (1 - lambda) `eigenvalue`, together with all others that have the same.
 struct SpectralTerm {
@@ -30,7 +34,9 @@ struct SpectralTerm {
 CurvePoint spectral_objective(const std::vector<SpectralTerm>& terms, double columns,
                               double lambda);
 
-/// The lambda that makes latents of so many columns most likely.
-double most_likely_lambda(const std::vector<SpectralTerm>& terms, double columns);
+/// The lambda that makes latents of so many columns most likely; with a prior as in
+/// most_likely_share().
+double most_likely_lambda(const std::vector<SpectralTerm>& terms, double columns,
+                          double prior);
 
 }  // namespace kinflow

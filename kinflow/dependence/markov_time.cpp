@@ -283,22 +283,41 @@ void MarkovTime::add_gradient(const Setting& setting, std::int64_t begin,
   if (parameter_count() > 1) gradient[1] += rate_slope;
 }
 
+MarkovTime::Sums MarkovTime::sums(const Setting& setting, const double* latents,
+                                  std::int64_t columns) const {
+  KalmanFilter<double> filter(setting.own_share, setting.decay_rate);
+  std::vector<double> predicted(index(columns), 0);
+  Sums result{0, 0};
+  // One logarithm for the product of a few variances, each between 1e-9 and 1.
+  double product = 1;
+  int factors = 0;
+  const double* row = latents;
+  for (std::int64_t k = 0; k < rows(); ++k, row += columns) {
+    const auto step = filter.step(gap_after_[index(k)]);
+    product *= step.variance;
+    if (++factors == 16) {
+      result.log_det += std::log(product);
+      product = 1;
+      factors = 0;
+    }
+    double square = 0;
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const double surprise = row[c] - predicted[index(c)];
+      square += surprise * surprise;
+      predicted[index(c)] =
+          step.transition * (predicted[index(c)] + step.gain * surprise);
+    }
+    result.quadratic += square / step.variance;
+  }
+  result.log_det += std::log(product);
+  return result;
+}
+
 at::Tensor MarkovTime::log_det(const at::Tensor& parameters) const {
   const auto all = settings(parameters);
   at::Tensor result = at::empty({static_cast<std::int64_t>(all.size())}, at::kDouble);
   for (std::size_t r = 0; r < all.size(); ++r) {
-    KalmanFilter<double> filter(all[r].own_share, all[r].decay_rate);
-    // One logarithm for the product of a few variances, each between 1e-9 and 1.
-    double sum = 0, product = 1;
-    int factors = 0;
-    for (const double gap : gap_after_) {
-      product *= filter.step(gap).variance;
-      if (++factors < 16) continue;
-      sum += std::log(product);
-      product = 1;
-      factors = 0;
-    }
-    result.data_ptr<double>()[r] = sum + std::log(product);
+    result.data_ptr<double>()[r] = sums(all[r], nullptr, 0).log_det;
   }
   return result.to(parameters.device());
 }
@@ -323,25 +342,10 @@ at::Tensor MarkovTime::quadratic(const at::Tensor& parameters,
   const auto all = settings(parameters);
   const at::Tensor ordered =
       in_order(on_cpu(checked_latents(parameters, latents, rows())));
-  const std::int64_t p = ordered.size(2);
   at::Tensor result = at::empty({ordered.size(0)}, at::kDouble);
-  const double* row = ordered.data_ptr<double>();
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    KalmanFilter<double> filter(all[r].own_share, all[r].decay_rate);
-    std::vector<double> predicted(index(p), 0);
-    double sum = 0;
-    for (std::int64_t k = 0; k < rows(); ++k, row += p) {
-      const auto step = filter.step(gap_after_[index(k)]);
-      double square = 0;
-      for (std::int64_t c = 0; c < p; ++c) {
-        const double surprise = row[c] - predicted[index(c)];
-        square += surprise * surprise;
-        predicted[index(c)] =
-            step.transition * (predicted[index(c)] + step.gain * surprise);
-      }
-      sum += square / step.variance;
-    }
-    result.data_ptr<double>()[r] = sum;
+  for (std::int64_t r = 0; r < ordered.size(0); ++r) {
+    result.data_ptr<double>()[r] =
+        sums(all[index(r)], ordered[r].data_ptr<double>(), ordered.size(2)).quadratic;
   }
   return result.to(latents.device());
 }

@@ -66,6 +66,11 @@ class MarkovTime final : public Dependence {
                                       const at::Tensor& rows,
                                       const at::Tensor& latents) const override;
   std::unique_ptr<LatentMemory> make_memory() const override;
+  /// The global optimum of the likelihood curve of lambda. Where gamma is learned the
+  /// likelihood may have several maxima: a grid over both parameters finds them, and
+  /// the search of the base class goes on from the highest. A few hundred times O(n p).
+  at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
+                         double prior) const override;
 
   /// lambda by its logit, gamma by its logarithm, kept in [1e-12, 1e12].
   at::Tensor to_unconstrained(const at::Tensor& parameters) const override;
@@ -74,6 +79,7 @@ class MarkovTime final : public Dependence {
                                     const at::Tensor& gradient) const override;
   /// No prior of gamma.
   at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
+  at::Tensor prior_objective(const at::Tensor& parameters) const override;
   /// gamma is 1 / (mean time between rows).
   at::Tensor default_parameters() const override;
 
@@ -103,6 +109,12 @@ class MarkovTime final : public Dependence {
     std::vector<std::pair<std::int64_t, std::int64_t>> wanted;
   };
 
+  /// The parts of the objective.
+  struct Sums {
+    double log_det;
+    double quadratic;
+  };
+
   std::vector<Setting> settings(const at::Tensor& parameters) const;
   /// Latents [R, n, p] in order of time.
   at::Tensor in_order(const at::Tensor& latents) const;
@@ -117,6 +129,16 @@ class MarkovTime final : public Dependence {
   /// C^-1 U of a window alone, in place: `latents` [end - begin, p] becomes the result.
   void solve(const Setting& setting, std::int64_t begin, std::int64_t end,
              double* latents, std::int64_t columns) const;
+  /// @param latents [n, columns] in order of time; none are read where columns is 0
+  Sums sums(const Setting& setting, const double* latents, std::int64_t columns) const;
+  /// Values of gamma at equal steps of its logarithm, from those that make all rows
+  /// dependent to those that make almost all independent; one where all times are
+  /// equal, because then it does not matter.
+  std::vector<double> decay_rate_grid() const;
+  /// Parameters [candidates, 2] near which the likelihood may have its maximum.
+  /// @param latents [n, columns] in order of time  @param start [1, 2]
+  at::Tensor likely_places(const double* latents, std::int64_t columns,
+                           const at::Tensor& start, double prior) const;
   /// Adds the gradient of the objective that the rows from `counted` to `end` bring,
   /// given those from `begin` to `counted`.
   /// @param latents of the places from `begin` on, in order of time

@@ -198,6 +198,11 @@ at::Tensor MarkovTime::unconstrained_prior_gradient(
   return result;
 }
 
+at::Tensor MarkovTime::prior_objective(const at::Tensor& parameters) const {
+  const at::Tensor own_share = checked_parameters(parameters).select(1, 0);
+  return -(own_share.log() + at::log1p(-own_share));
+}
+
 at::Tensor MarkovTime::default_parameters() const {
   at::Tensor result = Dependence::default_parameters();
   if (options_.decay_rate) return result;

@@ -222,9 +222,9 @@ at::Tensor Relationship::pairs_parameter_gradient(const at::Tensor& parameters,
                    .unsqueeze(1);
 }
 
-at::Tensor Relationship::maximum_likelihood_lambda(const at::Tensor& latents) const {
-  at::Tensor result =
-      at::empty({latents.size(0), 1}, eigenvalues().options().device(at::kCPU));
+at::Tensor Relationship::most_likely(const at::Tensor& latents, const at::Tensor& start,
+                                     double prior) const {
+  at::Tensor result = at::empty_like(checked_parameters(start), at::kCPU);
   const at::Tensor all = checked_latents(result, latents, rows());
   const Squares square = squares(rotate(all), all.square().sum({1, 2}));
   const at::Tensor along = square.along.t().cpu().contiguous();
@@ -239,9 +239,9 @@ at::Tensor Relationship::maximum_likelihood_lambda(const at::Tensor& latents) co
     }
     if (missing > 0) terms.push_back({0, missing, rest.data_ptr<double>()[r]});
     result.data_ptr<double>()[r] =
-        most_likely_lambda(terms, static_cast<double>(all.size(2)));
+        most_likely_lambda(terms, static_cast<double>(all.size(2)), prior);
   }
-  return result.to(latents.device());
+  return result.to(start.device());
 }
 
 std::unique_ptr<LatentMemory> Relationship::make_memory() const {

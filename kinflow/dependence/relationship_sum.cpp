@@ -188,6 +188,10 @@ at::Tensor RelationshipSum::unconstrained_prior_gradient(
   return static_cast<double>(parameter_count()) * parameters - 1;
 }
 
+at::Tensor RelationshipSum::prior_objective(const at::Tensor& parameters) const {
+  return -checked_parameters(parameters).log().sum(1);
+}
+
 at::Tensor RelationshipSum::default_parameters() const {
   const std::int64_t count = parameter_count();
   return at::full({count}, 1 / static_cast<double>(count), at::kDouble);

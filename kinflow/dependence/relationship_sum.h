@@ -58,6 +58,7 @@ class RelationshipSum final : public Dependence {
                                     const at::Tensor& gradient) const override;
   /// A Dirichlet(2, ..., 2) density of the weights.
   at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
+  at::Tensor prior_objective(const at::Tensor& parameters) const override;
   /// Equal weights.
   at::Tensor default_parameters() const override;
 

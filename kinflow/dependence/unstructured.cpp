@@ -149,6 +149,10 @@ at::Tensor Unstructured::unconstrained_prior_gradient(
   return parameters.to(at::kDouble);
 }
 
+at::Tensor Unstructured::prior_objective(const at::Tensor& parameters) const {
+  return 0.5 * checked_parameters(parameters).square().sum(1);
+}
+
 at::Tensor Unstructured::default_parameters() const {
   return at::zeros({parameter_count()}, at::kDouble);
 }

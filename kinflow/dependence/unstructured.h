@@ -48,6 +48,7 @@ class Unstructured final : public Dependence {
                                     const at::Tensor& gradient) const override;
   /// A standard normal density of every parameter.
   at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
+  at::Tensor prior_objective(const at::Tensor& parameters) const override;
   /// C = I.
   at::Tensor default_parameters() const override;
 

@@ -77,9 +77,7 @@ nlohmann::json to_json(const TrainOptions& options) {
           {"prior", options.prior},
           {"memory_share", options.memory_share},
           {"grid", options.grid},
-          {"stage_epochs", options.stage_epochs},
-          {"stage_steps", options.stage_steps},
-          {"stage_rate", options.stage_rate}};
+          {"stage_epochs", options.stage_epochs}};
 }
 
 TrainOptions train_options_from(const JsonReader& json) {
@@ -96,9 +94,7 @@ TrainOptions train_options_from(const JsonReader& json) {
           .prior = json.number("prior", 0, kLargestRate),
           .memory_share = json.number("memory_share", 0, 1),
           .grid = json.numbers("grid", kSmallestParameter, kLargestParameter),
-          .stage_epochs = json.integer("stage_epochs", 1, kManySteps),
-          .stage_steps = json.integer("stage_steps", 1, kManySteps),
-          .stage_rate = json.number("stage_rate", 0, kLargestRate)};
+          .stage_epochs = json.integer("stage_epochs", 1, kManySteps)};
 }
 
 }  // namespace kinflow

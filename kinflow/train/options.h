@@ -13,7 +13,7 @@ enum class Schedule {
   baseline,    ///< rows taken as independent
   grid,        ///< one flow per value of the dependence parameter, best by validation
   joint,       ///< flow and dependence parameters together
-  alternating  ///< epochs of the flow and steps of the parameters in turn
+  alternating  ///< epochs of the flow, and the most likely parameters, in turn
 };
 
 enum class Estimator {
@@ -52,11 +52,8 @@ struct TrainOptions {
   double memory_share = 0.25;
   /// Values of the dependence parameter that schedule `grid` tries.
   std::vector<double> grid = {};
-  /// Schedule `alternating`: epochs of the flow between two stages of the parameters,
-  /// steps of a stage and their learning rate.
+  /// Schedule `alternating`: epochs of the flow between two stages of the parameters.
   std::int64_t stage_epochs = 25;
-  std::int64_t stage_steps = 100;
-  double stage_rate = 0.1;
 };
 
 }  // namespace kinflow

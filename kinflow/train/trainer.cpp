@@ -212,14 +212,14 @@ void Trainer::step_dependence(const at::Tensor& parameters, const at::Tensor& gr
 void Trainer::parameter_stage() {
   const c10::NoGradGuard no_grad;
   if (dependence_.parameter_count() == 0) return;
-  const auto memory = dependence_.make_memory();
-  memory->reset(all_train_latents());
-  const auto everyone = at::ones_like(best_epoch_).to(at::kBool);
-  dependence_optimizer_.reset(everyone);
-  const auto rate = rate_factor_ * options_.stage_rate;
-  for (std::int64_t i = 0; i < options_.stage_steps; ++i) {
-    const auto parameters = dependence_.from_unconstrained(unconstrained_);
-    step_dependence(parameters, memory->parameter_gradient(parameters), rate, everyone);
+  try {
+    unconstrained_ = dependence_.to_unconstrained(dependence_.most_likely(
+        all_train_latents(), dependence_.from_unconstrained(unconstrained_),
+        options_.prior));
+  } catch (const NumericalError& error) {
+    warnings_.push_back(
+        fmt::format("epoch {}: the dependence parameters stay as they were: {}", epoch_,
+                    error.what()));
   }
 }
 

@@ -141,11 +141,11 @@ TEST(Fit, GridWithPairsKeepsWholeGroupsApart) {
 TEST(Fit, AlternatingMovesTheParameterBetweenEpochsOfTheFlow) {
   const TemporaryFolder folder;
   const auto& files = SharedFiles::get();
-  fitted(folder.path("run"),
-         {files.relatives + "/train.csv", "--relationship",
-          files.relatives + "/relationship.npy", "--valid",
-          files.relatives + "/valid.csv", "--schedule", "alternating", "--stage-epochs",
-          "1", "--stage-steps", "5", "--estimator", "memory"});
+  fitted(
+      folder.path("run"),
+      {files.relatives + "/train.csv", "--relationship",
+       files.relatives + "/relationship.npy", "--valid", files.relatives + "/valid.csv",
+       "--schedule", "alternating", "--stage-epochs", "1", "--estimator", "memory"});
   const auto lambda =
       numbers_in(folder.path("run/metrics.csv"), {"typical_parameter"}).values;
   EXPECT_EQ(lambda[0], lambda[1]);

@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Arguments{"--group", "group"},
                     Arguments{"--group", "group", "--flow", "affine", "--layers", "2",
                               "--schedule", "alternating", "--stage-epochs", "7",
-                              "--stage-steps", "3", "--estimator", "hybrid"}));
+                              "--estimator", "hybrid"}));
 
 TEST(Resume, AnInterruptedRunSaysHowToGoOnAndKeepsEveryEpoch) {
   const TemporaryFolder folder;

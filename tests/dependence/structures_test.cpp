@@ -133,6 +133,26 @@ TEST(Structures, PriorPullsTowardsTheMiddleOfTheRange) {
   }
 }
 
+TEST(Structures, PriorObjectiveHasThePriorGradient) {
+  for (const Problem& problem : oracle::random_problems()) {
+    const Dependence& dependence = *problem.dependence;
+    const at::Tensor start = dependence.to_unconstrained(problem.parameters);
+    const auto prior_at = [&](const at::Tensor& unconstrained) {
+      return dependence.prior_objective(dependence.from_unconstrained(unconstrained));
+    };
+    at::Tensor expected = at::zeros_like(problem.parameters);
+    for (std::int64_t k = 0; k < problem.parameter_count; ++k) {
+      at::Tensor step = at::zeros_like(start);
+      step.select(1, k).fill_(1e-4);
+      expected.select(1, k).copy_((prior_at(start + step) - prior_at(start - step)) /
+                                  2e-4);
+    }
+    EXPECT_EQ(prior_at(start).sizes(), at::IntArrayRef({problem.replicas()}));
+    expect_near(dependence.unconstrained_prior_gradient(problem.parameters), expected,
+                1e-7, problem.text());
+  }
+}
+
 TEST(Structures, DefaultParametersLieInsideTheirRange) {
   for (const Problem& problem : oracle::random_problems()) {
     const Dependence& dependence = *problem.dependence;

@@ -187,8 +187,7 @@ TEST(Trainer, RestoredStateGoesOnToTheSameNumbers) {
                                .estimator = estimator,
                                .epochs = 7,
                                .batch_size = 16,
-                               .stage_epochs = 2,
-                               .stage_steps = 5};
+                               .stage_epochs = 2};
     const auto start = at::full({2, law.parameter_count()}, 0.3, at::kDouble);
     Flow whole_flow(kSmallFlow, {1, 2});
     Trainer whole(whole_flow, law, {.train = data, .valid = valid}, options, start);
