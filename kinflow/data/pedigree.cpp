@@ -332,16 +332,17 @@ RelationshipFile pedigree_relationship(const Pedigree& pedigree,
       .dense = {},
       .sparse = {}};
   auto& sparse = file.sparse;
-  sparse.starts.assign(kept + 1, 0);
+  sparse.row_starts.assign(kept + 1, 0);
   for (std::size_t i = 0; i < kept; ++i) {
     for (const auto place : rows[to_size(place_of[i])].places) {
-      if (is_kept(order[to_size(place)])) ++sparse.starts[i + 1];
+      if (is_kept(order[to_size(place)])) ++sparse.row_starts[i + 1];
     }
   }
-  for (std::size_t i = 0; i < kept; ++i) sparse.starts[i + 1] += sparse.starts[i];
-  sparse.columns.resize(to_size(sparse.starts[kept]));
+  for (std::size_t i = 0; i < kept; ++i)
+    sparse.row_starts[i + 1] += sparse.row_starts[i];
+  sparse.columns.resize(to_size(sparse.row_starts[kept]));
   sparse.values.resize(sparse.columns.size());
-  std::vector<std::int64_t> end(sparse.starts.begin(), sparse.starts.end() - 1);
+  std::vector<std::int64_t> end(sparse.row_starts.begin(), sparse.row_starts.end() - 1);
   for (std::size_t i = 0; i < kept; ++i) {
     Row row = std::exchange(rows[to_size(place_of[i])], {});
     for (std::size_t at = 0; at < row.places.size(); ++at) {

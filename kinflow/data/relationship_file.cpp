@@ -20,11 +20,11 @@ constexpr std::size_t kTile = 64;
 std::size_t to_size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 /// Position of an entry of a sparse row, or of the next one.
-std::size_t lower_bound(const SparseRows& sparse, std::int64_t row,
+std::size_t lower_bound(const CompressedRows& sparse, std::int64_t row,
                         std::int64_t column) {
   const auto begin = sparse.columns.begin();
-  return to_size(std::lower_bound(begin + sparse.starts[to_size(row)],
-                                  begin + sparse.starts[to_size(row) + 1], column) -
+  return to_size(std::lower_bound(begin + sparse.row_starts[to_size(row)],
+                                  begin + sparse.row_starts[to_size(row) + 1], column) -
                  begin);
 }
 
@@ -79,7 +79,7 @@ class WorstPair {
 double value_at(const RelationshipFile& file, std::int64_t row, std::int64_t column) {
   if (!file.is_sparse()) return file.dense[to_size(row * file.rows + column)];
   const std::size_t at = lower_bound(file.sparse, row, column);
-  const bool is_there = at < to_size(file.sparse.starts[to_size(row) + 1]) &&
+  const bool is_there = at < to_size(file.sparse.row_starts[to_size(row) + 1]) &&
                         file.sparse.columns[at] == column;
   return is_there ? file.sparse.values[at] : 0;
 }
@@ -89,8 +89,8 @@ std::string row_name(const RelationshipFile& file, std::int64_t row) {
   return fmt::format("row {} ({})", row + 1, in_quotes(file.ids[to_size(row)]));
 }
 
-SparseRows compress_rows(std::int64_t rows, std::vector<SparseEntry> entries,
-                         bool mirrored, const std::string& source) {
+CompressedRows compress_rows(std::int64_t rows, std::vector<SparseEntry> entries,
+                             bool mirrored, const std::string& source) {
   const std::size_t given = entries.size();
   entries.reserve(2 * given);
   for (std::size_t k = 0; k < given; ++k) {
@@ -104,8 +104,8 @@ SparseRows compress_rows(std::int64_t rows, std::vector<SparseEntry> entries,
               if (a.column != b.column) return a.column < b.column;
               return std::isnan(a.value) < std::isnan(b.value);
             });
-  SparseRows result;
-  result.starts.assign(to_size(rows) + 1, 0);
+  CompressedRows result;
+  result.row_starts.assign(to_size(rows) + 1, 0);
   result.columns.reserve(entries.size());
   result.values.reserve(entries.size());
   for (std::size_t k = 0; k < entries.size(); ++k) {
@@ -118,15 +118,15 @@ SparseRows compress_rows(std::int64_t rows, std::vector<SparseEntry> entries,
           "{}: expected every pair of rows once, found rows {} and {} twice", source,
           row + 1, column + 1));
     }
-    ++result.starts[to_size(row) + 1];
+    ++result.row_starts[to_size(row) + 1];
     result.columns.push_back(column);
     result.values.push_back(std::isnan(value) ? 0 : value);
   }
   for (std::size_t i = 0; i < to_size(rows); ++i) {
-    result.starts[i + 1] += result.starts[i];
+    result.row_starts[i + 1] += result.row_starts[i];
     const auto row = static_cast<std::int64_t>(i);
     const std::size_t at = lower_bound(result, row, row);
-    if (at < to_size(result.starts[i + 1]) && result.columns[at] == row) continue;
+    if (at < to_size(result.row_starts[i + 1]) && result.columns[at] == row) continue;
     throw InputError(fmt::format(
         "{}: expected a diagonal entry for every row, found none for row {}", source,
         i + 1));
@@ -182,7 +182,7 @@ RelationshipFile select_rows(RelationshipFile file,
     place[to_size(chosen[i])] = static_cast<std::int64_t>(i);
   }
   std::vector<std::pair<std::int64_t, double>> entries;
-  result.sparse.starts.push_back(0);
+  result.sparse.row_starts.push_back(0);
   for (const auto row : chosen) {
     entries.clear();
     visit_row(file, row, [&](std::int64_t column, double value) {
@@ -195,7 +195,7 @@ RelationshipFile select_rows(RelationshipFile file,
       result.sparse.columns.push_back(column);
       result.sparse.values.push_back(value);
     }
-    result.sparse.starts.push_back(
+    result.sparse.row_starts.push_back(
         static_cast<std::int64_t>(result.sparse.columns.size()));
   }
   return result;
@@ -231,14 +231,14 @@ RelationshipFile sparsify(const RelationshipFile& file, double threshold) {
   const auto is_large = [&](double value) {
     return value != 0 && std::abs(value) >= threshold;
   };
-  result.sparse.starts.push_back(0);
+  result.sparse.row_starts.push_back(0);
   for (std::int64_t i = 0; i < file.rows; ++i) {
     visit_row(file, i, [&](std::int64_t j, double value) {
       if (i != j && !is_large(value) && !is_large(value_at(file, j, i))) return;
       result.sparse.columns.push_back(j);
       result.sparse.values.push_back(value);
     });
-    result.sparse.starts.push_back(
+    result.sparse.row_starts.push_back(
         static_cast<std::int64_t>(result.sparse.columns.size()));
   }
   return result;
@@ -250,8 +250,8 @@ void make_symmetric(RelationshipFile& file) {
   if (file.is_sparse()) {
     auto& sparse = file.sparse;
     for (std::size_t i = 0; i < n; ++i) {
-      for (auto at = to_size(sparse.starts[i]); at < to_size(sparse.starts[i + 1]);
-           ++at) {
+      for (auto at = to_size(sparse.row_starts[i]);
+           at < to_size(sparse.row_starts[i + 1]); ++at) {
         const auto j = sparse.columns[at];
         if (to_size(j) >= i) break;
         const auto mirror = lower_bound(sparse, j, static_cast<std::int64_t>(i));

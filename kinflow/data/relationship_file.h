@@ -5,18 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/core/compressed_rows.h"
 #include "kinflow/data/sample_ids.h"
 
 namespace kinflow {
-
-/// A sparse square matrix in compressed rows: the entries of row i are starts[i] to
-/// starts[i + 1]. Columns increase within a row, both triangles are stored, the pattern
-/// is symmetric, and every diagonal entry is there.
-struct SparseRows {
-  std::vector<std::int64_t> starts;   ///< [n + 1]
-  std::vector<std::int64_t> columns;  ///< [entries]
-  std::vector<double> values;         ///< [entries]
-};
 
 /// An entry of a sparse matrix in any order.
 struct SparseEntry {
@@ -34,7 +26,9 @@ struct RelationshipFile {
   std::vector<SampleId> ids;  ///< [n] all different, or empty where there are none
   std::int64_t rows = 0;      ///< n, at least 1
   std::vector<double> dense;  ///< [n x n], row-major
-  SparseRows sparse;
+  /// Columns increase within a row, both triangles are stored, the pattern is
+  /// symmetric, and every diagonal entry is there.
+  CompressedRows sparse;
   double variants = 0;  ///< mean number of variants behind an entry, 0 where unknown
 
   bool is_sparse() const { return dense.empty(); }
@@ -49,8 +43,8 @@ void visit_row(const RelationshipFile& file, std::int64_t row, const Visit& visi
     for (std::int64_t j = 0; j < file.rows; ++j) visit(j, values[j]);
     return;
   }
-  const auto end = static_cast<std::size_t>(file.sparse.starts[i + 1]);
-  for (auto at = static_cast<std::size_t>(file.sparse.starts[i]); at < end; ++at) {
+  const auto end = static_cast<std::size_t>(file.sparse.row_starts[i + 1]);
+  for (auto at = static_cast<std::size_t>(file.sparse.row_starts[i]); at < end; ++at) {
     visit(file.sparse.columns[at], file.sparse.values[at]);
   }
 }
@@ -67,8 +61,8 @@ std::string row_name(const RelationshipFile& file, std::int64_t row);
 ///                  not among them gets one of 0
 /// InputError, with `source`, for a place that is named twice and for a diagonal entry
 /// that is missing.
-SparseRows compress_rows(std::int64_t rows, std::vector<SparseEntry> entries,
-                         bool mirrored, const std::string& source);
+CompressedRows compress_rows(std::int64_t rows, std::vector<SparseEntry> entries,
+                             bool mirrored, const std::string& source);
 
 /// All n x n values, row-major. InputError where memory does not suffice.
 std::vector<double> to_dense(RelationshipFile file);

@@ -5,17 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "kinflow/core/compressed_rows.h"
 #include "kinflow/dependence/relationship.h"
 
 namespace kinflow {
-
-/// A sparse square matrix in compressed rows: the elements of row i are those from
-/// row_starts[i] up to row_starts[i + 1], in any order.
-struct CompressedRows {
-  std::vector<std::int64_t> row_starts;  ///< n + 1 numbers, from 0
-  std::vector<std::int64_t> columns;
-  std::vector<double> values;
-};
 
 struct FamiliesOptions {
   /// A connected component of more rows is refused: its decomposition needs three
@@ -37,7 +30,7 @@ class Families final : public Dependence {
  public:
   /// InputError where G is not finite, symmetric and positive semidefinite, holds an
   /// element twice, or has a component above the limit.
-  /// @param relationship G [n, n], both triangles
+  /// @param relationship G [n, n], both triangles, the elements of a row in any order
   explicit Families(const CompressedRows& relationship, FamiliesOptions options = {});
 
   std::int64_t rows() const override {
