@@ -59,7 +59,7 @@ std::vector<std::string> find_id_columns(const std::vector<std::string>& names,
   }
   std::vector<std::string> found;
   for (const auto* plain : {"FID", "IID"}) {
-    for (const auto& name : {std::string(plain), "#" + std::string(plain)}) {
+    for (const auto& name : {std::string(plain), fmt::format("#{}", plain)}) {
       if (has(name)) found.push_back(name);
     }
   }

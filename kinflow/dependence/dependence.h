@@ -53,6 +53,13 @@ struct ConditionalLaw {
   at::Tensor covariance;  ///< [m, m] float64
 };
 
+/// The law of every unknown row by itself given observed ones.
+struct ConditionalRows {
+  at::Tensor rows;      ///< [m] int64, the unknown rows in increasing order
+  at::Tensor mean;      ///< [m, p] float64
+  at::Tensor variance;  ///< [m] float64, of each column
+};
+
 /// A structure of C over n rows with k parameters (correlations, variance shares).
 ///
 /// The structure is fixed; the parameters are an argument, a float64 tensor [R, k] on
@@ -153,6 +160,11 @@ class Dependence {
   virtual ConditionalLaw condition(const at::Tensor& parameters,
                                    const at::Tensor& observed,
                                    const at::Tensor& latents) const;
+  /// Law of every other row by itself given the latents of some rows. Costs as
+  /// condition() does, unless a structure knows better.
+  virtual ConditionalRows condition_rows(const at::Tensor& parameters,
+                                         const at::Tensor& observed,
+                                         const at::Tensor& latents) const;
   /// A draw of all n rows whose observed rows have the given latents: [n, p] float64 on
   /// the CPU. Costs as condition() does.
   virtual at::Tensor sample_given(const at::Tensor& parameters,

@@ -57,10 +57,7 @@ std::unique_ptr<Dependence> make_relationship(RelationshipFile file, at::Device 
   const auto source = file.source;
   return with_source(source, [&]() -> std::unique_ptr<Dependence> {
     if (file.is_sparse()) {
-      auto law = std::make_unique<Families>(
-          CompressedRows{.row_starts = std::move(file.sparse.starts),
-                         .columns = std::move(file.sparse.columns),
-                         .values = std::move(file.sparse.values)});
+      auto law = std::make_unique<Families>(file.sparse);
       logger.info(fmt::format("{} families, the largest of {} rows",
                               law->component_count(),
                               law->rows_of_largest_component()));
