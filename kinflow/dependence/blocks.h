@@ -58,6 +58,7 @@ class Blocks final : public Dependence {
   /// 1e-9].
   at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
                          double prior) const override;
+  bool has_separate_parameters() const override { return true; }
   at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
                     Random& random) const override;
   at::Tensor covariance(const at::Tensor& parameters) const override;

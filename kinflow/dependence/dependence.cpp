@@ -184,6 +184,11 @@ at::Tensor Dependence::most_likely(const at::Tensor& latents, const at::Tensor& 
   return result;
 }
 
+std::optional<std::int64_t> Dependence::edges_of_independence() const {
+  if (parameter_count() != 1) return std::nullopt;
+  return 1;
+}
+
 at::Tensor Dependence::default_parameters() const {
   return at::full({parameter_count()}, 0.5, at::kDouble);
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace kinflow {
@@ -146,6 +147,12 @@ class Dependence {
   /// @param latents [R, n, p]  @param start [R, k]
   virtual at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
                                  double prior) const;
+  /// Whether objective() is a sum of functions of one parameter each.
+  virtual bool has_separate_parameters() const { return parameter_count() <= 1; }
+  /// How many parameters are at an end of their range where rows are independent.
+  /// Nothing where C = I is not at an end of the range alone, or where a parameter has
+  /// no meaning there. The default knows structures of one parameter.
+  virtual std::optional<std::int64_t> edges_of_independence() const;
 
   /// Draws U ~ MatrixNormal(0, C, I_p): [n, p] float64 on the CPU.
   /// @param parameters [k], one replica

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "kinflow/dependence/dependence.h"
@@ -59,6 +60,10 @@ class RelationshipSum final : public Dependence {
   /// A Dirichlet(2, ..., 2) density of the weights.
   at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
   at::Tensor prior_objective(const at::Tensor& parameters) const override;
+  /// All weights but the first are 0.
+  std::optional<std::int64_t> edges_of_independence() const override {
+    return parameter_count() - 1;
+  }
   /// Equal weights.
   at::Tensor default_parameters() const override;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "kinflow/dependence/dependence.h"
 
@@ -49,6 +50,8 @@ class Unstructured final : public Dependence {
   /// A standard normal density of every parameter.
   at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
   at::Tensor prior_objective(const at::Tensor& parameters) const override;
+  /// C = I is inside the range.
+  std::optional<std::int64_t> edges_of_independence() const override { return {}; }
   /// C = I.
   at::Tensor default_parameters() const override;
 

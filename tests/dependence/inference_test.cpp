@@ -1,0 +1,307 @@
+// Standard errors against the dense oracle; coverage of intervals and size of the test
+// of independence in simulations.
+#include "kinflow/dependence/inference.h"
+
+#include <cmath>
+
+#include "kinflow/core/error.h"
+#include "oracle.h"
+
+namespace kinflow {
+namespace {
+
+using oracle::expect_near;
+using oracle::Problem;
+
+DependenceInference infer_from_default(const Dependence& law,
+                                       const at::Tensor& latents) {
+  return infer(law, latents, law.default_parameters());
+}
+
+double number(const at::Tensor& tensor) { return tensor.item<double>(); }
+
+/// Second derivatives of the dense objective in the parameters, [k, k].
+at::Tensor dense_information(const Problem& problem, const at::Tensor& parameters,
+                             const at::Tensor& latents) {
+  const std::int64_t k = parameters.size(0);
+  at::Tensor result = at::empty({k, k}, at::kDouble);
+  const at::Tensor steps = at::diag(2e-4 * parameters * (1 - parameters).abs());
+  const auto value = [&](const at::Tensor& shift) {
+    return number(oracle::objective(problem.covariance(parameters + shift), latents));
+  };
+  for (std::int64_t i = 0; i < k; ++i) {
+    for (std::int64_t j = 0; j < k; ++j) {
+      const at::Tensor a = steps[i], b = steps[j];
+      result[i][j] = (value(a + b) - value(a - b) - value(b - a) + value(-a - b)) /
+                     (4 * number(a[i]) * number(b[j]));
+    }
+  }
+  return result;
+}
+
+TEST(Inference, StandardErrorsMatchTheDenseSecondDerivatives) {
+  int compared = 0;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    for (const Problem& problem : oracle::problems_of_every_structure(
+             {20, 1, 1, 7, 2, 9}, 1, /*columns=*/20, seed)) {
+      if (problem.parameter_count == 0 || problem.name == "unstructured") continue;
+      const Dependence& law = *problem.dependence;
+      Random random(seed, 5);
+      const at::Tensor latents = law.sample(problem.parameters[0], 20, random);
+      const DependenceInference result = infer(law, latents, problem.parameters[0]);
+      const bool is_inside = result.estimate.min().item<double>() > 1e-3 &&
+                             result.estimate.max().item<double>() < 1 - 1e-3;
+      if (!is_inside) continue;
+      at::Tensor basis = at::eye(problem.parameter_count, at::kDouble);
+      if (problem.is_simplex) {
+        // Directions in which the sum of the weights stays.
+        basis = basis.narrow(1, 1, problem.parameter_count - 1).clone();
+        basis[0].fill_(-1);
+      }
+      const at::Tensor information =
+          dense_information(problem, result.estimate, latents);
+      const at::Tensor covariance = at::mm(
+          basis, at::mm(at::linalg_inv(at::mm(basis.t(), at::mm(information, basis))),
+                        basis.t()));
+      expect_near(result.standard_error, covariance.diagonal().sqrt(), 1e-4,
+                  problem.text());
+      EXPECT_TRUE((result.low < result.estimate).all().item<bool>());
+      EXPECT_TRUE((result.high > result.estimate).all().item<bool>());
+      EXPECT_EQ(result.why_no_errors, "") << problem.text();
+      EXPECT_NEAR(
+          result.log_likelihood,
+          number(law.log_density(result.estimate.unsqueeze(0), latents.unsqueeze(0))),
+          1e-9);
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 25);
+}
+
+TEST(Inference, OfASumOfOneMatrixIsThatOfTheRelationship) {
+  Random random(211);
+  const at::Tensor labels = at::arange(60, at::kLong).floor_divide(3);
+  const at::Tensor matrix = block_relationship(labels);
+  const Relationship one(matrix);
+  const RelationshipSum sum({matrix});
+  const at::Tensor latents = one.sample(at::tensor({0.4}, at::kDouble), 5, random);
+  const DependenceInference expected = infer_from_default(one, latents);
+  const DependenceInference actual = infer_from_default(sum, latents);
+  const auto both = [](const at::Tensor& a, const at::Tensor& b) {
+    return at::cat({a, b});
+  };
+  expect_near(actual.estimate, both(expected.estimate, 1 - expected.estimate), 1e-6,
+              "estimate");
+  expect_near(actual.standard_error,
+              both(expected.standard_error, expected.standard_error), 1e-5, "error");
+  expect_near(actual.low, both(expected.low, 1 - expected.high), 1e-5, "low");
+  expect_near(actual.high, both(expected.high, 1 - expected.low), 1e-5, "high");
+  EXPECT_NEAR(actual.test->statistic, expected.test->statistic, 1e-6);
+  EXPECT_NEAR(actual.test->p_value, expected.test->p_value, 1e-8);
+}
+
+TEST(Inference, ProfileEndsWhereTheLikelihoodHasComeDown) {
+  Random random(212);
+  const at::Tensor times = oracle::uniform({200}, 0, 1, random).cumsum(0);
+  const MarkovTime given(times, {.decay_rate = 0.3}), learned(times);
+  const at::Tensor latents = given.sample(at::tensor({0.4}, at::kDouble), 3, random);
+  const at::Tensor all = latents.unsqueeze(0);
+  const DependenceInference one = infer_from_default(given, latents);
+  ASSERT_TRUE(one.profile.has_value());
+  for (const double end : {one.profile->low, one.profile->high}) {
+    const at::Tensor lambda = at::full({1, 1}, end, at::kDouble);
+    EXPECT_NEAR(2 * (one.log_likelihood - number(given.log_density(lambda, all))),
+                3.841459, 1e-4);
+  }
+  // With gamma at its most likely value for each lambda, found on a fine grid.
+  const DependenceInference two = infer_from_default(learned, latents);
+  ASSERT_TRUE(two.profile.has_value());
+  const at::Tensor rates = at::logspace(-3, 2, 20001, 10, at::kDouble);
+  for (const double end : {two.profile->low, two.profile->high}) {
+    const at::Tensor grid = at::stack({at::full_like(rates, end), rates}, 1);
+    double highest = -1e300;
+    for (const at::Tensor& part : grid.split(2000)) {
+      highest = std::max(
+          highest,
+          number(learned.log_density(part, all.expand({part.size(0), 200, 3})).max()));
+    }
+    EXPECT_NEAR(2 * (two.log_likelihood - highest), 3.841459, 1e-3);
+  }
+  EXPECT_FALSE(two.test.has_value());
+  EXPECT_NE(two.why_no_test, "");
+}
+
+TEST(Inference, AtAnEndOfTheRangeHasNoStandardErrorAndAnOpenProfile) {
+  // Rows of a block that lie apart more than by chance: the most likely rho is 0.
+  const Blocks law(oracle::whole_numbers({0, 0, 1, 1, 2, 2}),
+                   {.correlation = BlockCorrelation::shared});
+  const at::Tensor latents = at::tensor({1.0, -1.0, 0.5, -0.7, -1.2, 0.9}, at::kDouble);
+  const DependenceInference result = infer_from_default(law, latents.unsqueeze(1));
+  EXPECT_LT(number(result.estimate), 1e-6);
+  EXPECT_TRUE(std::isnan(number(result.standard_error)));
+  EXPECT_TRUE(std::isnan(number(result.low)));
+  ASSERT_TRUE(result.profile.has_value());
+  EXPECT_EQ(result.profile->low, 0);
+  EXPECT_GT(result.profile->high, 0.01);
+  EXPECT_LT(result.profile->high, 0.99);
+  EXPECT_EQ(result.test->statistic, 0);
+  EXPECT_EQ(result.test->p_value, 1);
+}
+
+TEST(Inference, SaysWhyThereIsNone) {
+  Random random(213);
+  const at::Tensor latents = oracle::normal({30, 2}, random);
+  const DependenceInference many = infer_from_default(Unstructured(30), latents);
+  EXPECT_NE(many.why_no_errors.find("465 parameters"), std::string::npos);
+  const DependenceInference singular =
+      infer_from_default(Unstructured(4), latents.narrow(0, 0, 4));
+  EXPECT_NE(singular.why_no_errors.find("did not converge"), std::string::npos);
+  const DependenceInference none = infer_from_default(Independent(30), latents);
+  EXPECT_EQ(none.estimate.numel(), 0);
+  EXPECT_EQ(none.why_no_test, "there are no parameters");
+  const DependenceInference single =
+      infer_from_default(Blocks(at::arange(30, at::kLong)), latents);
+  EXPECT_NEAR(single.log_likelihood, none.log_likelihood, 1e-10);
+  EXPECT_FALSE(single.test.has_value());
+}
+
+TEST(Inference, TailsOfTheChiSquaredDistribution) {
+  EXPECT_EQ(chi_squared_tail(0.1, 0), 0);
+  EXPECT_EQ(chi_squared_tail(0, 3), 1);
+  // From tables, to the digits that they have.
+  EXPECT_NEAR(chi_squared_tail(3.841458820694124, 1), 0.05, 1e-14);
+  EXPECT_NEAR(chi_squared_tail(5.991464547107979, 2), 0.05, 1e-14);
+  EXPECT_NEAR(chi_squared_tail(7.814727903251179, 3), 0.05, 1e-13);
+  EXPECT_NEAR(chi_squared_tail(9.487729036781154, 4), 0.05, 1e-13);
+  EXPECT_NEAR(chi_squared_tail(18.307038053275146, 10), 0.05, 1e-13);
+  EXPECT_NEAR(chi_squared_tail(24.724970311318277, 11), 0.01, 1e-13);
+  EXPECT_NEAR(independence_p_value(2.705543454095404, 1), 0.05, 1e-13);
+  EXPECT_NEAR(independence_p_value(3, 2),
+              0.5 * (std::erfc(std::sqrt(1.5)) + std::exp(-1.5)), 1e-14);
+  EXPECT_EQ(independence_p_value(0, 1), 1);
+  EXPECT_THROW(chi_squared_tail(1, -1), InputError);
+  EXPECT_THROW(independence_p_value(1, 0), InputError);
+}
+
+TEST(Inference, CriteriaAreThoseOfAkaikeAndSchwarz) {
+  const InformationCriteria criteria = information_criteria(-100, 3, 50);
+  EXPECT_DOUBLE_EQ(criteria.aic, 206);
+  EXPECT_DOUBLE_EQ(criteria.bic, 200 + 3 * std::log(50.0));
+}
+
+/// Families of four siblings.
+CompressedRows siblings(std::int64_t families) {
+  CompressedRows result;
+  result.row_starts.push_back(0);
+  for (std::int64_t i = 0; i < 4 * families; ++i) {
+    for (std::int64_t j = i - i % 4; j < i - i % 4 + 4; ++j) {
+      result.columns.push_back(j);
+      result.values.push_back(i == j ? 1 : 0.5);
+    }
+    result.row_starts.push_back(4 * (i + 1));
+  }
+  return result;
+}
+
+/// Blocks of 2, 3, 4 and 5 rows in turn.
+Blocks small_blocks(std::int64_t blocks, BlockCorrelation correlation) {
+  std::vector<std::int64_t> labels;
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    labels.insert(labels.end(), static_cast<std::size_t>(2 + b % 4), b);
+  }
+  return Blocks(oracle::whole_numbers(labels), {.correlation = correlation});
+}
+
+/// A relationship matrix of low rank, from principal components.
+Relationship low_rank(std::int64_t rows, std::int64_t rank, Random& random) {
+  return Relationship(decompose_factor(
+      principal_component_factor(oracle::normal({rows, rank}, random))));
+}
+
+/// Shares of simulations in which the intervals of the first parameter cover the truth.
+struct Coverage {
+  double wald = 0;
+  double profile = 0;
+};
+
+Coverage coverage(const Dependence& law, double truth, std::int64_t columns,
+                  std::uint64_t seed) {
+  // The share of 1,200 has a standard error of 0.6%.
+  constexpr int kSimulations = 1200;
+  Random random(seed);
+  Coverage result;
+  for (int i = 0; i < kSimulations; ++i) {
+    const at::Tensor latents =
+        law.sample(at::tensor({truth}, at::kDouble), columns, random);
+    const DependenceInference found = infer_from_default(law, latents);
+    result.wald += number(found.low) <= truth && truth <= number(found.high);
+    result.profile += found.profile->low <= truth && truth <= found.profile->high;
+  }
+  return {result.wald / kSimulations, result.profile / kSimulations};
+}
+
+void expect_near_95_percent(const Coverage& coverage) {
+  for (const double share : {coverage.wald, coverage.profile}) {
+    EXPECT_GE(share, 0.92);
+    EXPECT_LE(share, 0.98);
+  }
+}
+
+TEST(Simulation, IntervalsOfLambdaCoverIt) {
+  expect_near_95_percent(coverage(Families(siblings(250)), 0.5, 2, 221));
+  Random random(222);
+  expect_near_95_percent(coverage(low_rank(400, 20, random), 0.4, 10, 223));
+}
+
+TEST(Simulation, IntervalsOfASharedCorrelationCoverIt) {
+  expect_near_95_percent(
+      coverage(small_blocks(200, BlockCorrelation::shared), 0.4, 2, 224));
+}
+
+/// The share of simulations in which independence is rejected at 5%.
+double rejections(const Dependence& law, const Dependence& truth,
+                  const at::Tensor& parameters, int simulations, std::uint64_t seed) {
+  Random random(seed);
+  double result = 0;
+  for (int i = 0; i < simulations; ++i) {
+    const at::Tensor latents = truth.sample(parameters, 2, random);
+    result += infer_from_default(law, latents).test->p_value < 0.05;
+  }
+  return result / simulations;
+}
+
+TEST(Simulation, IndependentRowsAreRejectedAsOftenAsTheTestSays) {
+  Random random(225);
+  const Families families(siblings(250));
+  const Relationship factors = low_rank(400, 100, random);
+  const Blocks shared = small_blocks(200, BlockCorrelation::shared);
+  const Blocks per_size = small_blocks(200, BlockCorrelation::per_size);
+  for (const Dependence* law : std::initializer_list<const Dependence*>{
+           &families, &factors, &shared, &per_size}) {
+    const Independent truth(law->rows());
+    EXPECT_NEAR(rejections(*law, truth, at::empty({0}, at::kDouble), 1000, 226), 0.05,
+                0.02)
+        << law->kind();
+  }
+}
+
+TEST(Simulation, TheTestOfASumRejectsIndependenceNoMoreThanItSays) {
+  Random random(227);
+  const at::Tensor labels = at::arange(60, at::kLong);
+  const RelationshipSum law({block_relationship(labels.floor_divide(3)),
+                             block_relationship(labels.remainder(10))});
+  EXPECT_LE(rejections(law, Independent(60), at::empty({0}, at::kDouble), 300, 228),
+            0.07);
+}
+
+TEST(Simulation, ClearDependenceIsFound) {
+  const Families families(siblings(250));
+  EXPECT_GE(rejections(families, families, at::tensor({0.5}, at::kDouble), 100, 229),
+            0.99);
+  const Blocks blocks = small_blocks(200, BlockCorrelation::per_block);
+  const at::Tensor correlations = at::full({200}, 0.3, at::kDouble);
+  EXPECT_GE(rejections(blocks, blocks, correlations, 100, 230), 0.99);
+}
+
+}  // namespace
+}  // namespace kinflow
