@@ -193,7 +193,9 @@ void keep(const Entry& entry, const SpectralDecomposition& parts,
   try {
     std::error_code unknown;
     const fs::space_info room = fs::space(cache.folder, unknown);
-    if (!unknown && static_cast<double>(room.available) < kRoomPerFile * bytes) {
+    // Some file systems say of everything that it is 0.
+    if (!unknown && room.capacity > 0 &&
+        static_cast<double>(room.available) < kRoomPerFile * bytes) {
       throw InputError(fmt::format("{}: expected room for {}, found {}", cache.folder,
                                    format_bytes(bytes),
                                    format_bytes(static_cast<double>(room.available))));

@@ -37,17 +37,16 @@ TEST(SpectralDecomposition, GivesBackTheMatrixFromOrthogonalVectors) {
 
 TEST(SpectralDecomposition, TheWorstPlaceOfALargeMatrixIsNamed) {
   at::Tensor matrix = random_relationship(150, 2);
-  matrix.index_put_({at::tensor(3), at::tensor(140)}, 7.0);
-  matrix.index_put_({at::tensor(140), at::tensor(3)}, 9.0);
-  matrix.index_put_({at::tensor(99), at::tensor(70)}, 0.5);
-  matrix.index_put_({at::tensor(70), at::tensor(99)}, 0.0);
+  matrix[3][140] = 7.0;
+  matrix[140][3] = 9.0;
+  matrix[99][70] = 0.5;
+  matrix[70][99] = 0.0;
   EXPECT_EQ(input_error_of([&] { decompose_relationship(matrix); }),
             "[Relationship] expected a symmetric matrix, received 7 in row 4, column "
             "141 and 9 in row 141, column 4");
   for (const auto& [row, column] : {std::pair{20, 130}, std::pair{130, 20}}) {
     at::Tensor broken = random_relationship(150, 2);
-    broken.index_put_({at::tensor(row), at::tensor(column)},
-                      std::numeric_limits<double>::infinity());
+    broken[row][column] = std::numeric_limits<double>::infinity();
     EXPECT_EQ(
         input_error_of([&] { decompose_relationship(broken); }),
         fmt::format("[Relationship] expected finite numbers, received inf in row {}, "
@@ -92,11 +91,13 @@ TEST(SpectralDecomposition, WhatCannotFitIsRefusedWithWhatNeedsLess) {
                 advice);
 }
 
-TEST(SpectralDecomposition, ExpectedTimeGrowsWithTheThirdPower) {
-  const double seconds = expected_decomposition_seconds(1000);
-  EXPECT_GT(seconds, 0);
-  EXPECT_TRUE(std::isfinite(expected_decomposition_seconds(30'000)));
-  EXPECT_GT(expected_decomposition_seconds(100'000), seconds);
+TEST(SpectralDecomposition, ExpectedSecondsGrowWithTheRows) {
+  const double few = expected_decomposition_seconds(1000);
+  EXPECT_GT(few, 0);
+  // A million times as many, whatever else the machine does in between.
+  const double many = expected_decomposition_seconds(100'000);
+  EXPECT_GT(many, few);
+  EXPECT_TRUE(std::isfinite(many));
 }
 
 }  // namespace

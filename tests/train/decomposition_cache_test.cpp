@@ -4,11 +4,12 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <fstream>
 
 #include "kinflow/core/hash.h"
@@ -264,6 +265,22 @@ TEST_F(DecompositionCacheTest, WithoutAWritableFolderTheWorkGoesOn) {
   cache.folder = "/proc";
   decompose(random_relationship(8));
   EXPECT_TRUE(said.has_info("the decomposition is not kept: /proc/"));
+}
+
+TEST_F(DecompositionCacheTest, WithoutRoomTheWorkGoesOnAndNothingIsLeft) {
+  // A limit on the size of files stands in for a full disk.
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 4096;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  decompose(random_relationship(8));
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_TRUE(said.warnings.empty());
+  EXPECT_TRUE(said.has_info("cannot write (File too large)"));
+  EXPECT_TRUE(folder.files().empty());
 }
 
 TEST_F(DecompositionCacheTest, SmallMatricesAndAnEmptyFolderNameKeepNothing) {
