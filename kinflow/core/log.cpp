@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace kinflow {
@@ -22,6 +23,12 @@ std::string format_duration(double seconds) {
   const std::int64_t minutes = whole / 60 % 60;
   if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60);
   return fmt::format("{}:{:02}", minutes, whole % 60);
+}
+
+std::string format_rough_duration(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", std::max(seconds, 1.0));
+  if (seconds < 90 * 60) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
 }
 
 }  // namespace kinflow

@@ -31,4 +31,7 @@ std::string format_nats(double nats);
 /// "1:05" or "2:03:10" for a number of seconds.
 std::string format_duration(double seconds);
 
+/// "40 s", "3 min" or "2.5 h" for an estimate of seconds.
+std::string format_rough_duration(double seconds);
+
 }  // namespace kinflow

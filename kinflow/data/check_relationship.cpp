@@ -89,44 +89,93 @@ void check_pairs(const RelationshipFile& file, const RelationshipCheckOptions& o
                   row_name(file, first.column), first.correlation));
 }
 
-/// The Cholesky factor of the rows of one component, with `shift` on the diagonal.
-bool has_factor(const RelationshipFile& file, const std::vector<std::int64_t>& rows,
-                const std::vector<std::int64_t>& place, double shift) {
-  const std::size_t m = rows.size();
-  std::vector<double> lower(m * m, 0.0);
-  for (std::size_t i = 0; i < m; ++i) {
-    visit_row(file, rows[i], [&](std::int64_t column, double value) {
-      const auto j = to_size(place[to_size(column)]);
-      // Entries of 0 may lead out of the component.
-      if (value != 0 && j <= i) lower[i * m + j] = value;
-    });
-    lower[i * m + i] += shift;
+/// The rows of every component, in the order of their first rows.
+std::vector<std::vector<std::int64_t>> component_rows(const RelationshipFile& file) {
+  const auto component_of = connected_components(file);
+  std::vector<std::vector<std::int64_t>> members(
+      to_size(1 + *std::max_element(component_of.begin(), component_of.end())));
+  for (std::int64_t i = 0; i < file.rows; ++i) {
+    members[to_size(component_of[to_size(i)])].push_back(i);
   }
-  // Row-major lower is column-major upper.
-  const auto size = static_cast<lapack_int>(m);
-  return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, lower.data(), size) == 0;
+  return members;
 }
+
+/// One component after another as a dense matrix.
+class ComponentMatrices {
+ public:
+  explicit ComponentMatrices(const RelationshipFile& file)
+      : file_(file), place_(to_size(file.rows)) {}
+
+  /// Whether there is a Cholesky factor with `share` of the trace on the diagonal.
+  bool has_factor(const std::vector<std::int64_t>& rows, double share) {
+    auto upper = columns(rows);
+    const std::size_t m = rows.size();
+    double trace = 0;
+    for (std::size_t i = 0; i < m; ++i) trace += upper[i * m + i];
+    for (std::size_t i = 0; i < m; ++i) upper[i * m + i] += share * trace;
+    const auto size = static_cast<lapack_int>(m);
+    return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, upper.data(), size) == 0;
+  }
+
+  struct Spectrum {
+    std::vector<double> eigenvalues;  ///< increasing
+    std::vector<double> first;        ///< eigenvector of the smallest
+  };
+  Spectrum spectrum(const std::vector<std::int64_t>& rows) {
+    auto upper = columns(rows);
+    const auto size = static_cast<lapack_int>(rows.size());
+    Spectrum result{.eigenvalues = std::vector<double>(rows.size()), .first = {}};
+    const lapack_int info =
+        LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', size, upper.data(), size,
+                       result.eigenvalues.data());
+    if (info != 0) {
+      throw NumericalError(
+          fmt::format("{}: the spectral decomposition of a component of {} rows failed "
+                      "(dsyevd: {})",
+                      file_.source, rows.size(), info));
+    }
+    upper.resize(rows.size());
+    result.first = std::move(upper);
+    return result;
+  }
+
+ private:
+  /// The upper triangle column by column, [m x m], which is the lower one row by row.
+  std::vector<double> columns(const std::vector<std::int64_t>& rows) {
+    const std::size_t m = rows.size();
+    for (std::size_t i = 0; i < m; ++i) {
+      place_[to_size(rows[i])] = static_cast<std::int64_t>(i);
+    }
+    std::vector<double> upper(m * m);
+    for (std::size_t i = 0; i < m; ++i) {
+      visit_row(file_, rows[i], [&](std::int64_t column, double value) {
+        const auto j = to_size(place_[to_size(column)]);
+        // Entries of 0 may lead out of the component.
+        if (value != 0 && j <= i) upper[i * m + j] = value;
+      });
+    }
+    return upper;
+  }
+
+  const RelationshipFile& file_;
+  std::vector<std::int64_t> place_;  ///< of a row in its component
+};
 
 void check_definiteness(const RelationshipFile& file,
                         const std::vector<std::vector<std::int64_t>>& members,
                         const RelationshipCheckOptions& options,
                         RelationshipCheck& check) {
-  std::vector<std::int64_t> place(to_size(file.rows));
+  ComponentMatrices matrices(file);
   std::int64_t left_out = 0;
   check.definiteness = Definiteness::definite;
   for (const auto& rows : members) {
-    double trace = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      place[to_size(rows[i])] = static_cast<std::int64_t>(i);
-      trace += value_at(file, rows[i], rows[i]);
-    }
     if (static_cast<std::int64_t>(rows.size()) > options.factored_rows) {
       left_out += static_cast<std::int64_t>(rows.size());
       continue;
     }
-    if (has_factor(file, rows, place, 0)) continue;
+    if (matrices.has_factor(rows, 0)) continue;
     check.definiteness = Definiteness::semidefinite;
-    if (has_factor(file, rows, place, kRounding * trace)) continue;
+    if (matrices.has_factor(rows, kRounding)) continue;
     check.definiteness = Definiteness::indefinite;
     check.indefinite_rows = rows;
     check.errors.push_back(fmt::format(
@@ -141,6 +190,22 @@ void check_definiteness(const RelationshipFile& file,
       fmt::format("{} rows stand in components of more than {} rows, whose "
                   "definiteness was not checked",
                   left_out, options.factored_rows));
+}
+
+/// The rows with the largest weights, in that order, down to a tenth of the largest.
+std::vector<std::int64_t> heaviest_rows(const std::vector<std::int64_t>& rows,
+                                        const std::vector<double>& weights) {
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::abs(weights[a]) > std::abs(weights[b]);
+  });
+  std::vector<std::int64_t> heaviest;
+  for (const std::size_t i : order) {
+    if (std::abs(weights[i]) < 0.1 * std::abs(weights[order[0]])) break;
+    heaviest.push_back(rows[i]);
+  }
+  return heaviest;
 }
 
 }  // namespace
@@ -182,12 +247,8 @@ RelationshipCheck check_relationship(RelationshipFile file,
   if (check.bad_diagonals == 0) check_symmetry(file, check);
   check_pairs(file, options, check);
 
-  const auto component_of = connected_components(file);
-  check.components = 1 + *std::max_element(component_of.begin(), component_of.end());
-  std::vector<std::vector<std::int64_t>> members(to_size(check.components));
-  for (std::int64_t i = 0; i < file.rows; ++i) {
-    members[to_size(component_of[to_size(i)])].push_back(i);
-  }
+  const auto members = component_rows(file);
+  check.components = static_cast<std::int64_t>(members.size());
   for (const auto& rows : members) {
     check.largest_component =
         std::max(check.largest_component, static_cast<std::int64_t>(rows.size()));
@@ -203,6 +264,36 @@ RelationshipCheck check_relationship(RelationshipFile file,
   }
   if (check.errors.empty()) check_definiteness(file, members, options, check);
   return check;
+}
+
+void require_positive_semidefinite(const RelationshipFile& file,
+                                   std::int64_t largest_component) {
+  const auto members = component_rows(file);
+  for (const auto& rows : members) {
+    if (static_cast<std::int64_t>(rows.size()) <= largest_component) continue;
+    throw InputError(fmt::format(
+        "{}: expected components of at most {} rows, found one of {}: {}; a higher "
+        "--sparsify may break it up",
+        file.source, largest_component, rows.size(), row_names(file, rows)));
+  }
+  ComponentMatrices matrices(file);
+  for (const auto& rows : members) {
+    // The trace is at most m times the largest eigenvalue: what it adds is rounding.
+    if (matrices.has_factor(rows, kRounding)) continue;
+    const auto spectrum = matrices.spectrum(rows);
+    const double smallest = spectrum.eigenvalues.front();
+    const double largest = std::max(spectrum.eigenvalues.back(), 0.0);
+    if (smallest >= -kRounding * static_cast<double>(rows.size()) * largest) continue;
+    throw InputError(fmt::format(
+        "{}: expected a positive semidefinite matrix, found the smallest eigenvalue "
+        "{:.4g} in a component of {} rows, mostly at {}{}",
+        file.source, smallest, rows.size(),
+        row_names(file, heaviest_rows(rows, spectrum.first)),
+        file.is_sparse()
+            ? "; a lower --sparsify keeps more of the matrix, a higher one "
+              "may break the component up"
+            : ""));
+  }
 }
 
 const char* name_of(Definiteness definiteness) {

@@ -56,6 +56,19 @@ struct RelationshipCheck {
 RelationshipCheck check_relationship(RelationshipFile file,
                                      const RelationshipCheckOptions& options = {});
 
+/// InputError where a matrix cannot be the G of lambda I + (1 - lambda) G, as one whose
+/// small entries were set to 0 may not: it must be positive SEMIdefinite. Eigenvalues
+/// of 0, which twins bring, are no fault, since lambda I is added; the smallest may be
+/// -1e-8 m times the largest in a component of m rows, which is rounding (the same as
+/// where the component is decomposed). The message names the smallest eigenvalue of the
+/// first component that fails, and the rows in which its eigenvector is largest.
+/// A Cholesky factor decides, and eigenvalues where there is none: O(m^3) time and
+/// O(m^2) memory.
+/// @param file  symmetric, see make_symmetric()
+/// @param largest_component  more rows in a component are refused
+void require_positive_semidefinite(const RelationshipFile& file,
+                                   std::int64_t largest_component = 5000);
+
 /// Component of every row, numbered from 0 in the order of their first rows.
 std::vector<std::int64_t> connected_components(const RelationshipFile& file);
 

@@ -62,6 +62,7 @@ std::uint64_t values_in(Shape shape, std::uint64_t n) {
 template <typename Number>
 std::vector<double> read_values(const Bytes& bytes, std::int64_t rows, Shape shape) {
   const auto n = static_cast<std::size_t>(rows);
+  require_dense_memory(rows, bytes.source);
   std::vector<double> values(n * n);
   std::vector<Number> row(n);
   for (std::size_t i = 0; i < n; ++i) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 #include <utility>
 
 #include "kinflow/core/error.h"
@@ -134,17 +133,20 @@ CompressedRows compress_rows(std::int64_t rows, std::vector<SparseEntry> entries
   return result;
 }
 
+void require_dense_memory(std::int64_t rows, const std::string& source,
+                          const MemorySources& sources) {
+  const auto n = static_cast<double>(rows);
+  require_memory(sizeof(double) * n * n, source + ":",
+                 fmt::format("a dense matrix of {} rows", rows),
+                 "what needs less: a sparse matrix (--sparsify T), "
+                 "--relationship-pcs FILE (low rank)",
+                 sources);
+}
+
 std::vector<double> to_dense(RelationshipFile file) {
   if (!file.is_sparse()) return std::move(file.dense);
-  std::vector<double> values;
-  try {
-    values.assign(to_size(file.rows) * to_size(file.rows), 0.0);
-  } catch (const std::exception&) {
-    throw InputError(fmt::format(
-        "{}: expected memory for a dense matrix of {} rows ({:.1f} GB), found less",
-        file.source, file.rows,
-        8e-9 * static_cast<double>(file.rows) * static_cast<double>(file.rows)));
-  }
+  require_dense_memory(file.rows, file.source);
+  std::vector<double> values(to_size(file.rows) * to_size(file.rows));
   for (std::int64_t i = 0; i < file.rows; ++i) {
     visit_row(file, i, [&](std::int64_t j, double value) {
       values[to_size(i * file.rows + j)] = value;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kinflow/core/compressed_rows.h"
+#include "kinflow/core/memory.h"
 #include "kinflow/data/sample_ids.h"
 
 namespace kinflow {
@@ -64,7 +65,12 @@ std::string row_name(const RelationshipFile& file, std::int64_t row);
 CompressedRows compress_rows(std::int64_t rows, std::vector<SparseEntry> entries,
                              bool mirrored, const std::string& source);
 
-/// All n x n values, row-major. InputError where memory does not suffice.
+/// InputError, with what would need less, where n x n numbers do not fit into memory.
+/// @param source  the file, for the message
+void require_dense_memory(std::int64_t rows, const std::string& source,
+                          const MemorySources& sources = {});
+
+/// All n x n values, row-major. InputError as in require_dense_memory().
 std::vector<double> to_dense(RelationshipFile file);
 
 /// The given rows and columns in the given order, each at most once.

@@ -75,6 +75,7 @@ std::vector<double> fill_triangle(std::int64_t rows,
                                   const std::vector<SparseEntry>& entries,
                                   const std::string& source) {
   const auto n = static_cast<std::size_t>(rows);
+  require_dense_memory(rows, source);
   std::vector<double> values(n * n);
   std::vector<bool> is_filled(n * n);
   for (const auto& [row, column, value] : entries) {
@@ -141,6 +142,7 @@ void read_market_array(TextLines& lines, const MarketHeader& header,
                                  given.size()));
   }
   // Column by column; the lower triangle only of a symmetric matrix.
+  require_dense_memory(file.rows, file.source);
   file.dense.assign(n * n, 0.0);
   std::size_t next = 0;
   for (std::size_t j = 0; j < n; ++j) {

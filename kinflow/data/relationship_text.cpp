@@ -108,6 +108,7 @@ class TextMatrixReader {
     const std::size_t n = count_ + shift;
     file_.rows = static_cast<std::int64_t>(n);
     check_numbers(0);
+    require_dense_memory(file_.rows, file_.source);
     file_.dense.assign(n * n, 0.0);
     std::size_t next = first_.size();
     for (std::size_t line = 1; line <= count_; ++line) {

@@ -7,11 +7,14 @@
 #include <lapacke.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <limits>
-#include <utility>
+#include <vector>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/random.h"
 
 namespace kinflow {
 namespace {
@@ -21,64 +24,128 @@ constexpr double kRounding = 1e-8;
 /// Differences between G_ij and G_ji up to this share of the largest element are
 /// taken for rounding.
 constexpr double kAsymmetry = 1e-8;
+/// Rows up to which dsyevd's workspace, 1 + 6 n + 2 n^2 numbers, has a 32-bit size.
+constexpr std::int64_t kLapackRows = 32'766;
+/// Rows of the decomposition whose time is taken.
+constexpr std::int64_t kTimedRows = 500;
+constexpr std::int64_t kTile = 64;
 
-}  // namespace
+const char* const kLighterWays =
+    "what needs less: --solver iterative (conjugate gradients; the matrix alone), "
+    "--sparsify T (families), --relationship-pcs FILE (low rank)";
 
-void check_relationship(const at::Tensor& matrix) {
-  if (matrix.dim() != 2 || matrix.size(0) != matrix.size(1) || matrix.size(0) == 0) {
-    throw InputError(
-        fmt::format("[Relationship] expected a square matrix, received [{}]",
-                    fmt::join(matrix.sizes(), ", ")));
-  }
-  const std::int64_t n = matrix.size(0);
-  if (1 + 6 * n + 2 * n * n > std::numeric_limits<lapack_int>::max()) {
-    throw InputError(fmt::format(
-        "[Relationship] expected at most 32,766 rows in a dense matrix, received {}",
-        n));
-  }
-  const auto place = [n](const at::Tensor& flags_or_sizes) {
-    const std::int64_t index =
-        flags_or_sizes.to(at::kDouble).argmax().item<std::int64_t>();
-    return std::pair(index / n, index % n);
-  };
-  const at::Tensor finite = matrix.isfinite();
-  if (!finite.all().item<bool>()) {
-    const auto [row, column] = place(finite.logical_not());
-    throw InputError(fmt::format(
-        "[Relationship] expected finite numbers, received {} in row {}, column {}",
-        matrix[row][column].item<double>(), row + 1, column + 1));
-  }
-  const at::Tensor difference = (matrix - matrix.t()).abs();
-  if (difference.max().item<double>() >
-      kAsymmetry * matrix.abs().max().item<double>()) {
-    const auto [row, column] = place(difference);
-    throw InputError(fmt::format(
-        "[Relationship] expected a symmetric matrix, received {} in row {}, column {} "
-        "and {} in row {}, column {}",
-        matrix[row][column].item<double>(), row + 1, column + 1,
-        matrix[column][row].item<double>(), column + 1, row + 1));
-  }
+void require_lapack_rows(std::int64_t rows) {
+  if (rows <= kLapackRows) return;
+  throw InputError(
+      fmt::format("[Relationship] expected at most 32,766 rows in a dense "
+                  "matrix, received {}; {}",
+                  rows, kLighterWays));
 }
 
-SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
-  const at::Tensor matrix = relationship.detach().to(at::kCPU, at::kDouble);
-  check_relationship(matrix);
-  const std::int64_t n = matrix.size(0);
-  at::Tensor vectors = matrix.clone(at::MemoryFormat::Contiguous);
-  at::Tensor values = at::empty({n}, vectors.options());
-  const auto size = static_cast<lapack_int>(n);
+/// LAPACK's divide and conquer for the columns of a matrix, of which the lower triangle
+/// is looked at. The eigenvectors replace it.
+void decompose_columns(lapack_int rows, double* matrix, double* eigenvalues) {
   const lapack_int info =
-      LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', size, vectors.data_ptr<double>(), size,
-                     values.data_ptr<double>());
+      LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', rows, matrix, rows, eigenvalues);
   if (info == LAPACK_WORK_MEMORY_ERROR) {
     throw NumericalError(fmt::format(
-        "[Relationship] not enough memory to decompose a matrix of {} rows", n));
+        "[Relationship] not enough memory to decompose a matrix of {} rows", rows));
   }
   if (info != 0) {
     throw NumericalError(fmt::format(
         "[Relationship] the spectral decomposition did not converge (dsyevd: {})",
         info));
   }
+}
+
+}  // namespace
+
+void check_relationship(const at::Tensor& relationship) {
+  if (relationship.dim() != 2 || relationship.size(0) != relationship.size(1) ||
+      relationship.size(0) == 0) {
+    throw InputError(
+        fmt::format("[Relationship] expected a square matrix, received [{}]",
+                    fmt::join(relationship.sizes(), ", ")));
+  }
+  const std::int64_t n = relationship.size(0);
+  require_lapack_rows(n);
+  const at::Tensor matrix = relationship.to(at::kCPU, at::kDouble).contiguous();
+  const double* values = matrix.data_ptr<double>();
+  double largest = 0, worst = 0;
+  std::int64_t worst_row = 0, worst_column = 0;
+  // In tiles, so that both G_ij and G_ji stay in the cache.
+  for (std::int64_t row = 0; row < n; row += kTile) {
+    for (std::int64_t column = 0; column <= row; column += kTile) {
+      for (std::int64_t i = row; i < std::min(row + kTile, n); ++i) {
+        for (std::int64_t j = column; j < std::min(column + kTile, i + 1); ++j) {
+          const double below = values[i * n + j], above = values[j * n + i];
+          if (!std::isfinite(below) || !std::isfinite(above)) {
+            const bool is_below = !std::isfinite(below);
+            throw InputError(fmt::format(
+                "[Relationship] expected finite numbers, received {} in row {}, "
+                "column {}",
+                is_below ? below : above, (is_below ? i : j) + 1,
+                (is_below ? j : i) + 1));
+          }
+          largest = std::max({largest, std::abs(below), std::abs(above)});
+          const double difference = std::abs(below - above);
+          if (difference > worst) {
+            worst = difference;
+            worst_row = j;
+            worst_column = i;
+          }
+        }
+      }
+    }
+  }
+  if (worst > kAsymmetry * largest) {
+    throw InputError(fmt::format(
+        "[Relationship] expected a symmetric matrix, received {} in row {}, column {} "
+        "and {} in row {}, column {}",
+        values[worst_row * n + worst_column], worst_row + 1, worst_column + 1,
+        values[worst_column * n + worst_row], worst_column + 1, worst_row + 1));
+  }
+}
+
+double decomposition_bytes(std::int64_t rows) {
+  return 3.0 * sizeof(double) * static_cast<double>(rows) * static_cast<double>(rows);
+}
+
+double expected_decomposition_seconds(std::int64_t rows) {
+  Random random(1);
+  std::vector<double> symmetric(kTimedRows * kTimedRows);
+  for (double& value : symmetric) value = random.normal();
+  std::vector<double> eigenvalues(kTimedRows);
+  std::vector<double> seconds;
+  for (int i = 0; i < 3; ++i) {
+    std::vector<double> matrix = symmetric;
+    const auto start = std::chrono::steady_clock::now();
+    decompose_columns(kTimedRows, matrix.data(), eigenvalues.data());
+    seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count());
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[1] *
+         std::pow(static_cast<double>(rows) / static_cast<double>(kTimedRows), 3);
+}
+
+void require_decomposable(std::int64_t rows, const MemorySources& sources) {
+  require_lapack_rows(rows);
+  require_memory(decomposition_bytes(rows), "[Relationship]",
+                 fmt::format("the spectral decomposition of a matrix of {} rows", rows),
+                 kLighterWays, sources);
+}
+
+SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
+  const at::Tensor matrix = relationship.detach().to(at::kCPU, at::kDouble);
+  check_relationship(matrix);
+  const std::int64_t n = matrix.size(0);
+  require_decomposable(n);
+  at::Tensor vectors = matrix.clone(at::MemoryFormat::Contiguous);
+  at::Tensor values = at::empty({n}, vectors.options());
+  decompose_columns(static_cast<lapack_int>(n), vectors.data_ptr<double>(),
+                    values.data_ptr<double>());
   const double smallest = values[0].item<double>();
   const double largest = values[n - 1].item<double>();
   if (smallest < -kRounding * static_cast<double>(n) * largest) {
@@ -121,12 +188,16 @@ SpectralDecomposition decompose_factor(const at::Tensor& factor) {
 }
 
 void check_positive_semidefinite(const at::Tensor& relationship) {
+  at::Tensor raised = relationship.cpu().clone(at::MemoryFormat::Contiguous);
   // The trace is at most n times the largest eigenvalue: what it adds is rounding.
-  const at::Tensor diagonal = relationship.diagonal();
-  const double rounding = kRounding * diagonal.sum().item<double>();
-  const at::Tensor raised = relationship + at::diag(at::full_like(diagonal, rounding));
-  const auto [factor, info] = at::linalg_cholesky_ex(raised);
-  if (info.item<int>() != 0) decompose_relationship(relationship);
+  raised.diagonal().add_(kRounding * raised.trace().item<double>());
+  const auto size = static_cast<lapack_int>(raised.size(0));
+  if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', size, raised.data_ptr<double>(), size) ==
+      0) {
+    return;
+  }
+  raised.reset();
+  decompose_relationship(relationship);
 }
 
 }  // namespace kinflow

@@ -95,6 +95,108 @@ TEST(CheckRelationship, GiantComponentsAndThoseTooLargeToFactorAreReported) {
   EXPECT_EQ(connected_components(file), (Rows{0, 0, 0, 0, 0, 0, 1, 2, 3}));
 }
 
+/// Rows in a line: 1 on the diagonal, `near` between neighbours and `far` between those
+/// two apart.
+RelationshipFile chain(std::int64_t rows, double near, double far) {
+  RelationshipFile file{
+      .source = "chain.grm", .ids = {}, .rows = rows, .dense = {}, .sparse = {}};
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < rows; ++j) {
+      const auto apart = std::abs(i - j);
+      file.dense.push_back(apart == 0 ? 1 : apart == 1 ? near : apart == 2 ? far : 0);
+    }
+  }
+  return file;
+}
+
+TEST(RequirePositiveSemidefinite, AThresholdThatMakesAMatrixIndefiniteIsRefused) {
+  // The eigenvalues lie in the range of 1 + 1.4 cos t + 0.5 cos 2t, which is above 0;
+  // without the entries of 0.25 they are 1 + 1.4 cos(k pi / 6).
+  const auto whole = chain(5, 0.7, 0.25);
+  EXPECT_NO_THROW(require_positive_semidefinite(whole));
+  EXPECT_NO_THROW(require_positive_semidefinite(sparsify(whole, 0.2)));
+  EXPECT_NO_THROW(require_positive_semidefinite(sparsify(whole, 0.8)));
+  // The eigenvector of 1 - 1.4 cos(pi / 6) = -0.2124 is sin(k pi / 6) with alternating
+  // signs: largest in the middle.
+  const std::string message =
+      input_error_of([&] { require_positive_semidefinite(sparsify(whole, 0.5)); });
+  EXPECT_TRUE(message.starts_with(
+      "chain.grm: expected a positive semidefinite matrix, found the smallest "
+      "eigenvalue -0.2124 in a component of 5 rows, mostly at row 3, row "))
+      << message;
+  EXPECT_TRUE(message.ends_with(
+      "; a lower --sparsify keeps more of the matrix, a higher one may break the "
+      "component up"))
+      << message;
+}
+
+TEST(RequirePositiveSemidefinite, OnlyTheRowsThatMatterAreNamed) {
+  // e hangs loosely on c, d and f, which are at fault.
+  const auto file = named(
+      "1 .5 0 0 0 0\n.5 1 0 0 0 0\n0 0 1 .9 .01 -.9\n0 0 .9 1 0 .9\n"
+      "0 0 .01 0 1 0\n0 0 -.9 .9 0 1\n");
+  const std::string message =
+      input_error_of([&] { require_positive_semidefinite(file); });
+  EXPECT_NE(message.find("g.txt: expected a positive semidefinite matrix, found the "
+                         "smallest eigenvalue -0.8 in a component of 4 rows, mostly at "
+                         "row "),
+            std::string::npos)
+      << message;
+  for (const char* name : {"('c')", "('d')", "('f')"}) {
+    EXPECT_NE(message.find(name), std::string::npos) << message;
+  }
+  for (const char* name : {"('a')", "('b')", "('e')", "--sparsify"}) {
+    EXPECT_EQ(message.find(name), std::string::npos) << message;
+  }
+}
+
+TEST(RequirePositiveSemidefinite, TwinsAndRowsOfZeroAreNoFault) {
+  EXPECT_NO_THROW(require_positive_semidefinite(named("1 1 1\n1 1 1\n1 1 1\n")));
+  EXPECT_NO_THROW(
+      require_positive_semidefinite(sparsify(named("1 1 0\n1 1 0\n0 0 0\n"), 0)));
+  EXPECT_EQ(input_error_of([] { require_positive_semidefinite(named("1 0\n0 -1\n")); }),
+            "g.txt: expected a positive semidefinite matrix, found the smallest "
+            "eigenvalue -1 in a component of 1 rows, mostly at row 2 ('b')");
+}
+
+TEST(RequirePositiveSemidefinite, RoundingPassesAndMoreThanRoundingDoesNot) {
+  // Eigenvalues 2 + e and -e; what is allowed is 1e-8 times 2 rows times 2.
+  const auto pair = [](double excess) {
+    return RelationshipFile{.source = "pair",
+                            .ids = {},
+                            .rows = 2,
+                            .dense = {1, 1 + excess, 1 + excess, 1},
+                            .sparse = {}};
+  };
+  EXPECT_NO_THROW(require_positive_semidefinite(pair(1e-8)));
+  EXPECT_NO_THROW(require_positive_semidefinite(pair(3.9e-8)));
+  EXPECT_NE(input_error_of([&] {
+              require_positive_semidefinite(pair(4.1e-8));
+            }).find("-4.1e-08"),
+            std::string::npos);
+}
+
+TEST(RequirePositiveSemidefinite, LargeComponentsAreRefusedBeforeWork) {
+  EXPECT_NO_THROW(require_positive_semidefinite(chain(6, 0.1, 0), 6));
+  EXPECT_EQ(
+      input_error_of([] { require_positive_semidefinite(chain(7, 0.1, 0), 6); }),
+      "chain.grm: expected components of at most 6 rows, found one of 7: row 1, row 2, "
+      "row 3, row 4, row 5, ...; a higher --sparsify may break it up");
+}
+
+TEST(ToDense, AMatrixThatDoesNotFitIsRefusedWithWhatWould) {
+  const TemporaryFolder machine;
+  machine.write("meminfo", "MemAvailable: 2000000 kB\n");
+  const MemorySources sources{.processes = machine.path(), .control_groups = "/none"};
+  EXPECT_NO_THROW(require_dense_memory(16'000, "g.grm.sp", sources));
+  EXPECT_EQ(
+      input_error_of([&] { require_dense_memory(40'000, "g.grm.sp", sources); }),
+      "g.grm.sp: expected 12.8 GB of memory for a dense matrix of 40000 rows, found "
+      "2.0 "
+      "GB; what needs less: a sparse matrix (--sparsify T), --relationship-pcs FILE "
+      "(low rank)");
+}
+
 TEST(Sparsify, DropsSmallEntriesAndKeepsTheDiagonal) {
   const auto file = named("1 .5 -.04\n.5 .01 .05\n-.04 .05 1\n");
   const auto sparse = sparsify(file, 0.05);

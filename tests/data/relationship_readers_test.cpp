@@ -112,7 +112,7 @@ TEST(GrmSparse, CountsFromZeroAndStaysSparse) {
   const auto file = parse_relationship("0\t0\t1\n1\t0\t0.5\n1 1 1\n2 2 2\n2 1 .25\n",
                                        "g.grm.sp", kIds);
   EXPECT_TRUE(file.is_sparse());
-  EXPECT_EQ(file.sparse.starts, (std::vector<std::int64_t>{0, 2, 5, 7}));
+  EXPECT_EQ(file.sparse.row_starts, (std::vector<std::int64_t>{0, 2, 5, 7}));
   EXPECT_EQ(file.sparse.columns, (std::vector<std::int64_t>{0, 1, 0, 1, 2, 1, 2}));
   EXPECT_EQ(file.sparse.values, (Numbers{1, .5, .5, 1, .25, .25, 2}));
   EXPECT_EQ(to_dense(file), kMatrix);

@@ -77,9 +77,15 @@ TEST_F(ModelFile, LoadsBitForBit) {
 TEST_F(ModelFile, TypicalCorrelationWeighsBlocksByTheirRepeats) {
   const auto model = some_model(at::kFloat);
   EXPECT_NEAR(model.dependence.typical_parameter(), (0.25 * 1 + 0.75 * 2) / 3, 1e-12);
-  EXPECT_EQ(model.dependence.correlations_of({"a", "unknown"}, {}).front(), 0.25);
-  EXPECT_NEAR(model.dependence.correlations_of({"a", "unknown"}, {}).back(), 1.75 / 3,
-              1e-12);
+  DependenceRequest request;
+  request.group = "person";
+  request = model.dependence.request_for_new_rows(request, {});
+  const std::vector<std::string> labels = {"unknown", "a", "unknown", "single", "a"};
+  const Blocks law(at::tensor({0, 1, 0, 2, 1}, at::kLong));
+  const auto correlations =
+      model.dependence.parameters_for_new_rows(request, law, labels, {});
+  EXPECT_NEAR(correlations[0].item<double>(), 1.75 / 3, 1e-12);
+  EXPECT_EQ(correlations[1].item<double>(), 0.25);
 }
 
 TEST_F(ModelFile, DensityInOriginalUnitsIncludesTheStandardisation) {

@@ -1,0 +1,47 @@
+// Multiplication and shifts on four words at a time.
+#include "kinflow/core/hash.h"
+
+#include <bit>
+#include <cstddef>
+
+namespace kinflow {
+namespace {
+
+// Four chains of multiplications run beside each other; one would wait for itself.
+constexpr std::size_t kLanes = 4;
+// The first 64 bits of the fraction of the square root of 3; odd.
+constexpr std::uint64_t kFactor = 0xbb67ae8584caa73bULL;
+
+/// Carries every bit to every other; one to one.
+std::uint64_t mix(std::uint64_t word) {
+  word = (word ^ (word >> 32)) * kFactor;
+  word = (word ^ (word >> 29)) * kFactor;
+  return word ^ (word >> 32);
+}
+
+/// One to one in the word and in the lane: no change of a single word is lost.
+std::uint64_t absorb(std::uint64_t lane, double value) {
+  const std::uint64_t word = (lane ^ std::bit_cast<std::uint64_t>(value)) * kFactor;
+  return word ^ (word >> 31);
+}
+
+}  // namespace
+
+std::uint64_t hash_of(std::span<const double> values, std::uint64_t seed) {
+  std::uint64_t lanes[kLanes];
+  for (std::size_t k = 0; k < kLanes; ++k) lanes[k] = mix(seed + k + 1);
+  const std::size_t whole = values.size() - values.size() % kLanes;
+  for (std::size_t i = 0; i < whole; i += kLanes) {
+    for (std::size_t k = 0; k < kLanes; ++k) {
+      lanes[k] = absorb(lanes[k], values[i + k]);
+    }
+  }
+  for (std::size_t i = whole; i < values.size(); ++i) {
+    lanes[i - whole] = absorb(lanes[i - whole], values[i]);
+  }
+  std::uint64_t result = mix(values.size());
+  for (const std::uint64_t lane : lanes) result = mix(result ^ lane);
+  return result;
+}
+
+}  // namespace kinflow

@@ -1,0 +1,16 @@
+// A fast hash of numbers, to know large content again.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace kinflow {
+
+/// 64 bits that depend on every bit, place and the number of the values; a changed
+/// value always changes them. Works on whole numbers at about the speed of memory, so
+/// it is fit for matrices; it is no defence against someone who wants two contents
+/// with one hash.
+/// @param seed  hashes with different seeds have nothing to do with each other
+std::uint64_t hash_of(std::span<const double> values, std::uint64_t seed = 0);
+
+}  // namespace kinflow
