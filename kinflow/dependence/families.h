@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kinflow/dependence/relationship.h"
@@ -16,6 +17,10 @@ struct CompressedRows {
   std::vector<std::int64_t> columns;
   std::vector<double> values;
 };
+
+/// InputError, with `name` in front, where the arrays do not fit together or hold
+/// numbers that are not finite.
+void check_compressed_rows(const CompressedRows& matrix, const std::string& name);
 
 struct FamiliesOptions {
   /// A connected component of more rows is refused: its decomposition needs three
