@@ -172,6 +172,8 @@ void add_fit(CLI::App& app, Console& console) {
   add_threads(*verb, given->request.threads);
   verb->add_option("--device", given->request.device, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}));
+  verb->add_flag("!--no-inference", given->request.inference,
+                 "No standard errors, intervals and tests at the end");
   verb->add_option("--checkpoint-seconds", given->checkpoint_seconds,
                    "Time between two checkpoints; 0: after every epoch")
       ->check(number_in(0, 1e9));

@@ -15,7 +15,8 @@ enum class Purpose : std::uint64_t {
   weights,
   columns,
   row_order,
-  draws
+  draws,
+  probes
 };
 
 /// The number of a stream, for Random.

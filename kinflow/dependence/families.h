@@ -3,12 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kinflow/core/compressed_rows.h"
 #include "kinflow/dependence/relationship.h"
 
 namespace kinflow {
+
+/// InputError, with `name` in front, where the arrays do not fit together or hold
+/// numbers that are not finite.
+void check_compressed_rows(const CompressedRows& matrix, const std::string& name);
 
 struct FamiliesOptions {
   /// A connected component of more rows is refused: its decomposition needs three

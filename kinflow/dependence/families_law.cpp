@@ -30,35 +30,6 @@ constexpr double kAsymmetry = 1e-8;
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-void check_compressed_rows(const CompressedRows& matrix) {
-  const auto& starts = matrix.row_starts;
-  if (starts.size() < 2 || starts.front() != 0 ||
-      !std::is_sorted(starts.begin(), starts.end()) ||
-      index(starts.back()) != matrix.columns.size() ||
-      matrix.columns.size() != matrix.values.size()) {
-    throw InputError(
-        "[Families] expected at least one row, row starts that increase from 0 to the "
-        "number of elements, and as many columns as values");
-  }
-  const auto n = static_cast<std::int64_t>(starts.size()) - 1;
-  for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t e = starts[index(i)]; e < starts[index(i + 1)]; ++e) {
-      const std::int64_t j = matrix.columns[index(e)];
-      if (j < 0 || j >= n) {
-        throw InputError(
-            fmt::format("[Families] expected columns from 1 to {}, received {} in row "
-                        "{}",
-                        n, j + 1, i + 1));
-      }
-      if (!std::isfinite(matrix.values[index(e)])) {
-        throw InputError(fmt::format(
-            "[Families] expected finite numbers, received {} in row {}, column {}",
-            matrix.values[index(e)], i + 1, j + 1));
-      }
-    }
-  }
-}
-
 /// The representative of i's set; halves the paths on the way.
 std::int64_t representative(std::vector<std::int64_t>& parent, std::int64_t i) {
   while (parent[index(i)] != i) {
@@ -70,8 +41,37 @@ std::int64_t representative(std::vector<std::int64_t>& parent, std::int64_t i) {
 
 }  // namespace
 
+void check_compressed_rows(const CompressedRows& matrix, const std::string& name) {
+  const auto& starts = matrix.row_starts;
+  if (starts.size() < 2 || starts.front() != 0 ||
+      !std::is_sorted(starts.begin(), starts.end()) ||
+      index(starts.back()) != matrix.columns.size() ||
+      matrix.columns.size() != matrix.values.size()) {
+    throw InputError(fmt::format(
+        "[{}] expected at least one row, row starts that increase from 0 to the number "
+        "of elements, and as many columns as values",
+        name));
+  }
+  const auto n = static_cast<std::int64_t>(starts.size()) - 1;
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t e = starts[index(i)]; e < starts[index(i + 1)]; ++e) {
+      const std::int64_t j = matrix.columns[index(e)];
+      if (j < 0 || j >= n) {
+        throw InputError(
+            fmt::format("[{}] expected columns from 1 to {}, received {} in row {}",
+                        name, n, j + 1, i + 1));
+      }
+      if (!std::isfinite(matrix.values[index(e)])) {
+        throw InputError(fmt::format(
+            "[{}] expected finite numbers, received {} in row {}, column {}", name,
+            matrix.values[index(e)], i + 1, j + 1));
+      }
+    }
+  }
+}
+
 Families::Families(const CompressedRows& relationship, FamiliesOptions options) {
-  check_compressed_rows(relationship);
+  check_compressed_rows(relationship, "Families");
   find_components(relationship);
   if (const std::int64_t largest = rows_of_largest_component();
       largest > options.largest_component) {

@@ -12,16 +12,9 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/dependence/likelihood_curve.h"
+#include "kinflow/dependence/side_by_side.h"
 
 namespace kinflow {
-namespace {
-
-/// Latents [R, b, p] as a matrix [b, R p].
-at::Tensor side_by_side(const at::Tensor& latents) {
-  return latents.transpose(0, 1).reshape({latents.size(1), -1});
-}
-
-}  // namespace
 
 /// Keeps the latents rotated into the eigenvectors' coordinates, and their sum of
 /// squares; a batch adds the rotation of what changed in its rows.

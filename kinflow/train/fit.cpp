@@ -15,6 +15,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/version.h"
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/train/fit_inference.h"
 #include "kinflow/train/fitted_dependence.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/run_folder.h"
@@ -283,6 +284,11 @@ FitResult make_result(const Preparation& made, const FitRequest& request,
                          {"best_replica", best},
                          {"valid_nll_nats", result.valid_nll_nats},
                          {"skipped_steps", trainer.skipped_steps()}};
+  if (request.inference) {
+    set_threads(request.threads);
+    result.model.record["inference"] = infer_dependence(
+        made.dependence, trainer.best_parameters(best), result.model, made.rows.train);
+  }
   return result;
 }
 

@@ -23,6 +23,7 @@ struct FitRequest {
   FlowOptions flow;             ///< dimension and context are taken from the data
   std::optional<double> bound;  ///< of the splines; not given: from the data
   bool float64 = false;
+  bool inference = true;  ///< standard errors and tests at the end
   std::string device = "cpu";
   std::int64_t threads = 1;
   TrainOptions train;

@@ -9,22 +9,25 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
+#include "kinflow/data/check_relationship.h"
 #include "kinflow/data/table.h"
 #include "kinflow/dependence/families.h"
 #include "kinflow/dependence/independent.h"
+#include "kinflow/dependence/iterative_relationship.h"
 #include "kinflow/dependence/markov_time.h"
 #include "kinflow/dependence/relationship.h"
 #include "kinflow/dependence/relationship_matrices.h"
 #include "kinflow/dependence/relationship_sum.h"
 #include "kinflow/dependence/unstructured.h"
+#include "kinflow/train/decomposition_cache.h"
 
 namespace kinflow {
 namespace {
 
-at::Tensor to_tensor(RelationshipFile file) {
+at::Tensor to_tensor(RelationshipFile file, at::ScalarType type = at::kDouble) {
   const auto rows = file.rows;
   auto values = to_dense(std::move(file));
-  return at::from_blob(values.data(), {rows, rows}, at::kDouble).clone();
+  return at::from_blob(values.data(), {rows, rows}, at::kDouble).to(type, false, true);
 }
 
 at::Tensor block_tensor(const std::vector<std::string>& labels) {
@@ -52,9 +55,38 @@ auto with_source(const std::string& source, const Make& make) {
   }
 }
 
-std::unique_ptr<Dependence> make_relationship(RelationshipFile file, at::Device device,
+// Conjugate gradients on G as it is, a dense one in single precision.
+std::unique_ptr<Dependence> make_iterative(RelationshipFile file, at::Device device,
+                                           Logger& logger) {
+  std::shared_ptr<const RelationshipOperator> relationship;
+  if (file.is_sparse()) {
+    relationship = std::make_shared<SparseRelationshipOperator>(std::move(file.sparse));
+  } else {
+    relationship = std::make_shared<DenseRelationshipOperator>(
+        to_tensor(std::move(file), at::kFloat).to(device));
+  }
+  auto law = std::make_unique<IterativeRelationship>(std::move(relationship));
+  logger.info(law->accuracy(law->default_parameters()[0].item<double>()).text());
+  return law;
+}
+
+DecompositionCache cache_of(const DependenceRequest& request,
+                            const std::string& matrix_file) {
+  auto cache = cache_beside(matrix_file);
+  if (!request.cache.empty()) cache.folder = request.cache;
+  if (request.cache == "none") cache.folder.clear();
+  return cache;
+}
+
+std::unique_ptr<Dependence> make_relationship(const DependenceRequest& request,
+                                              RelationshipFile file, at::Device device,
                                               Logger& logger) {
   const auto source = file.source;
+  if (request.solver == RelationshipSolver::iterative) {
+    return with_source(source,
+                       [&] { return make_iterative(std::move(file), device, logger); });
+  }
+  if (file.is_sparse()) require_positive_semidefinite(file);
   return with_source(source, [&]() -> std::unique_ptr<Dependence> {
     if (file.is_sparse()) {
       auto law = std::make_unique<Families>(file.sparse);
@@ -63,7 +95,9 @@ std::unique_ptr<Dependence> make_relationship(RelationshipFile file, at::Device 
                               law->rows_of_largest_component()));
       return law;
     }
-    return make_spectral(decompose_relationship(to_tensor(std::move(file))), device);
+    return make_spectral(
+        decompose_cached(to_tensor(std::move(file)), cache_of(request, source), logger),
+        device);
   });
 }
 
@@ -127,8 +161,8 @@ std::unique_ptr<Dependence> make_law(const DependenceRequest& request,
               device);
         });
       }
-      return make_relationship(std::move(relations.relationships.front()), device,
-                               logger);
+      return make_relationship(request, std::move(relations.relationships.front()),
+                               device, logger);
     case DependenceKind::time:
       return make_time(request, relations.times, device);
     case DependenceKind::sum:

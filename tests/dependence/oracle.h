@@ -20,6 +20,7 @@
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/families.h"
 #include "kinflow/dependence/independent.h"
+#include "kinflow/dependence/iterative_relationship.h"
 #include "kinflow/dependence/markov_time.h"
 #include "kinflow/dependence/relationship.h"
 #include "kinflow/dependence/relationship_matrices.h"
@@ -228,6 +229,20 @@ inline Problem families_problem(const std::vector<std::int64_t>& sizes,
   return {"families", std::make_shared<Families>(compress(matrix)), covariance, 1};
 }
 
+/// A matrix that is only multiplied. At this size its dominant subspace is complete, so
+/// that there is no estimate in the results.
+inline Problem iterative_problem(std::int64_t n, std::int64_t rank, Random& random) {
+  const at::Tensor factor = normal({n, rank}, random);
+  const at::Tensor relationship = 1.7 / rank * at::mm(factor, factor.t());
+  const auto covariance = [relationship, n](const at::Tensor& parameters) {
+    return parameters[0] * at::eye(n, at::kDouble) + (1 - parameters[0]) * relationship;
+  };
+  return {"iterative relationship of rank " + std::to_string(rank),
+          std::make_shared<IterativeRelationship>(
+              std::make_shared<DenseRelationshipOperator>(relationship)),
+          covariance, 1};
+}
+
 /// Unsorted times, some of them equal.
 inline Problem markov_time_problem(std::int64_t n, bool is_rate_learned,
                                    Random& random) {
@@ -308,6 +323,8 @@ inline std::vector<Problem> problems_of_every_structure(
       low_rank_problem(n, (n + 2) / 3, random),
       low_rank_problem(n, n + 1, random),
       families_problem(block_sizes, random),
+      iterative_problem(n, n, random),
+      iterative_problem(n, (n + 2) / 3, random),
       markov_time_problem(n, false, random),
       markov_time_problem(n, true, random),
       sum_problem(block_sizes, random),

@@ -1,0 +1,181 @@
+// Block Krylov spaces of relationship matrices.
+#include "kinflow/dependence/dominant_subspace.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kinflow/core/error.h"
+#include "kinflow/core/random.h"
+
+namespace kinflow {
+namespace {
+
+/// Columns of a block: enough for a product with a dense G to be more than a walk
+/// through memory, few enough for a Krylov space of many steps.
+constexpr std::int64_t kBlock = 8;
+/// Directions in which a product leaves the space by less than this share of the
+/// largest eigenvalue are inside it.
+constexpr double kInside = 1e-11;
+/// A Ritz vector with a residual up to this share of its value is an eigenvector.
+constexpr double kConverged = 1e-7;
+/// Share of the own variance at which the cost of solutions is weighed.
+constexpr double kTypicalLambda = 0.1;
+constexpr double kRounding = 1e-8;
+
+/// Vectors of standard normal numbers, [n, c] on the device.
+at::Tensor random_block(std::int64_t n, std::int64_t c, std::uint64_t seed,
+                        at::Device device) {
+  Random random(seed, stream(Purpose::probes, 1));
+  at::Tensor result = at::empty({n, c}, at::kDouble);
+  for (std::int64_t i = 0; i < n * c; ++i) {
+    result.data_ptr<double>()[i] = random.normal();
+  }
+  return result.to(device);
+}
+
+/// Eigenvectors of V'GV in the coordinates of a basis V of a Krylov space.
+struct RitzPairs {
+  at::Tensor basis;        // V [n, m]
+  at::Tensor coordinates;  // [m, m], a column for each value
+  at::Tensor values;       // [m], increasing
+  at::Tensor residuals;    // [m]
+};
+
+RitzPairs krylov_space(const RelationshipOperator& relationship,
+                       const DominantSubspaceOptions& options) {
+  const std::int64_t n = relationship.rows(), limit = options.basis;
+  const at::TensorOptions numbers =
+      at::TensorOptions(relationship.device()).dtype(at::kDouble);
+  at::Tensor all = at::empty({n, limit}, numbers);
+  at::Tensor projected = at::zeros({limit, limit}, numbers);
+  at::Tensor block = std::get<0>(at::linalg_qr(
+      random_block(n, std::min(kBlock, limit), options.seed, relationship.device())));
+  at::Tensor leaving;  // what G adds to the last block outside the space
+  std::int64_t size = 0, last = 0;
+  double scale = 0;
+  while (true) {
+    all.narrow(1, size, block.size(1)).copy_(block);
+    last = size;
+    size += block.size(1);
+    const at::Tensor basis = all.narrow(1, 0, size);
+    at::Tensor product = relationship.times(block);
+    const at::Tensor inside = at::mm(basis.t(), product);
+    projected.narrow(0, 0, size).narrow(1, last, size - last).copy_(inside);
+    projected.narrow(0, last, size - last).narrow(1, 0, size).copy_(inside.t());
+    scale = std::max(scale, inside.norm().item<double>());
+    product = product - at::mm(basis, inside);
+    product = product - at::mm(basis, at::mm(basis.t(), product));
+    const auto [directions, triangle] = at::linalg_qr(product);
+    const auto [left, singular, right] = at::svd(triangle);
+    std::int64_t fresh = (singular > kInside * scale).sum().item<std::int64_t>();
+    leaving = triangle;
+    if (fresh == 0 || size == limit) break;
+    fresh = std::min(fresh, limit - size);
+    block = at::mm(directions, left.narrow(1, 0, fresh));
+    block = block - at::mm(basis, at::mm(basis.t(), block));
+    block = std::get<0>(at::linalg_qr(block));
+  }
+  projected = projected.narrow(0, 0, size).narrow(1, 0, size);
+  const auto [values, coordinates] = at::linalg_eigh(0.5 * (projected + projected.t()));
+  const at::Tensor residuals =
+      at::mm(leaving, coordinates.narrow(0, last, size - last)).norm(2, 0);
+  return {all.narrow(1, 0, size), coordinates, values, residuals};
+}
+
+/// How many of the largest eigenvalues to keep: a solution takes products in number
+/// like the root of the condition number, and k vectors make each of them dearer.
+std::int64_t useful_count(const std::vector<double>& decreasing, std::int64_t converged,
+                          double product_cost, std::int64_t rows) {
+  const auto cost = [&](std::int64_t kept) {
+    const double next = decreasing[static_cast<std::size_t>(kept)];
+    return (product_cost + 2.0 * static_cast<double>(kept * rows)) *
+           std::sqrt(kTypicalLambda + (1 - kTypicalLambda) * std::max(next, 0.0));
+  };
+  std::int64_t best = 0;
+  for (std::int64_t kept = 1; kept <= converged; ++kept) {
+    if (kept < static_cast<std::int64_t>(decreasing.size()) &&
+        cost(kept) < cost(best)) {
+      best = kept;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+void check_not_negative(double smallest, double largest, std::int64_t rows) {
+  if (smallest >= -kRounding * static_cast<double>(rows) * std::max(largest, 0.0)) {
+    return;
+  }
+  throw InputError(fmt::format(
+      "[IterativeRelationship] expected a positive semidefinite matrix, received one "
+      "that is not positive semidefinite: an eigenvalue of {:.6g} or less",
+      smallest));
+}
+
+at::Tensor DominantSubspace::variances(const at::Tensor& lambda) const {
+  return lambda + (1 - lambda) * values.unsqueeze(1);
+}
+
+at::Tensor DominantSubspace::rest_variance(const at::Tensor& lambda) const {
+  return lambda + (1 - lambda) * rest_mean;
+}
+
+DominantSubspace::Function DominantSubspace::inverse(const at::Tensor& lambda) const {
+  const at::Tensor variance = variances(lambda);
+  if (is_complete()) return {variance.reciprocal(), at::zeros_like(lambda)};
+  const at::Tensor rest = rest_variance(lambda);
+  // 1/v - 1/rest, without the difference.
+  return {(1 - lambda) * (rest_mean - values).unsqueeze(1) / (variance * rest),
+          rest.reciprocal()};
+}
+
+at::Tensor DominantSubspace::remove_from(const at::Tensor& matrix) const {
+  if (count() == 0) return matrix;
+  return matrix - at::mm(vectors, at::mm(vectors.t(), matrix));
+}
+
+at::Tensor apply(const DominantSubspace& subspace,
+                 const DominantSubspace::Function& function, const at::Tensor& matrix) {
+  if (subspace.count() == 0) return function.outside * matrix;
+  const at::Tensor along = at::mm(subspace.vectors.t(), matrix);
+  return at::addmm(function.outside * matrix, subspace.vectors,
+                   function.inside * along);
+}
+
+DominantSubspace find_dominant_subspace(const RelationshipOperator& relationship,
+                                        const DominantSubspaceOptions& options) {
+  const std::int64_t n = relationship.rows();
+  if (n <= options.basis) {
+    const at::Tensor all =
+        at::arange(n, at::TensorOptions(relationship.device()).dtype(at::kLong));
+    const auto [values, vectors] = at::linalg_eigh(relationship.block(all, all));
+    check_not_negative(values[0].item<double>(), values[n - 1].item<double>(), n);
+    return {vectors.contiguous(), values.clamp_min(0), at::zeros_like(values), 0};
+  }
+  const RitzPairs ritz = krylov_space(relationship, options);
+  const std::int64_t m = ritz.values.size(0);
+  const at::Tensor values = ritz.values.flip(0).cpu().contiguous();
+  const at::Tensor residuals = ritz.residuals.flip(0).cpu().contiguous();
+  const double* value = values.data_ptr<double>();
+  check_not_negative(value[m - 1], value[0], n);
+  std::int64_t converged = 0;
+  while (converged < m &&
+         residuals.data_ptr<double>()[converged] <= kConverged * value[converged]) {
+    ++converged;
+  }
+  const std::int64_t kept =
+      useful_count({value, value + m}, converged, relationship.product_cost(), n);
+  const double rest_sum =
+      relationship.trace() - values.narrow(0, 0, kept).sum().item<double>();
+  return {at::mm(ritz.basis, ritz.coordinates.narrow(1, m - kept, kept)),
+          ritz.values.narrow(0, m - kept, kept).clone(),
+          ritz.residuals.narrow(0, m - kept, kept).clone(),
+          std::max(rest_sum / static_cast<double>(n - kept), 0.0)};
+}
+
+}  // namespace kinflow

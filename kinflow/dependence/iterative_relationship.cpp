@@ -1,0 +1,417 @@
+// Likelihood, gradients and estimators of a relationship matrix that is only
+// multiplied.
+#include "kinflow/dependence/iterative_relationship.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "kinflow/core/error.h"
+#include "kinflow/core/random.h"
+#include "kinflow/dependence/side_by_side.h"
+
+namespace kinflow {
+namespace {
+
+/// Numbers in the basis of the dominant subspace, at most: 0.8 GB.
+constexpr std::int64_t kBasisNumbers = 100'000'000;
+/// Steps between looks at the error of a quadrature.
+constexpr std::int64_t kStepsPerLook = 8;
+/// Lambda at which quadratures for all lambda are judged.
+constexpr double kHardLambda = 0.01;
+/// The quadratic form at this lambda is known when further steps change it by less
+/// than this share.
+constexpr double kQuadraticChange = 1e-7;
+/// Half the width of a 95% interval in standard errors. Student's distribution with 28
+/// degrees of freedom, those of 32 probes after three moments and the mean.
+constexpr double kStandardErrors = 2.05;
+constexpr std::int64_t kMomentCount = 3;
+
+}  // namespace
+
+std::string IterativeAccuracy::text() const {
+  return fmt::format(
+      "{} rows, {} eigenvectors known; log det at lambda = {:.4g} is {:.8g} +- {:.2g} "
+      "(95%, {} probes, {} quadrature steps); solutions with relative residual {:.1g}",
+      rows, eigenvectors, lambda, log_det.value, log_det.error, probes,
+      quadrature_steps, tolerance);
+}
+
+IterativeRelationship::IterativeRelationship(
+    std::shared_ptr<const RelationshipOperator> relationship,
+    IterativeRelationshipOptions options)
+    : relationship_(std::move(relationship)), options_(options) {
+  if (options_.basis < 1 || options_.probes < kMomentCount + 2 ||
+      options_.quadrature_steps < 1 || !(options_.tolerance > 0) ||
+      options_.max_iterations < 1 || !(options_.memory_share >= 0) ||
+      !(options_.memory_logit >= 0)) {
+    throw InputError(fmt::format(
+        "[IterativeRelationship] expected basis, quadrature_steps and max_iterations "
+        "of "
+        "at least 1, at least {} probes, a positive tolerance, memory_share and "
+        "memory_logit of at least 0; received {}, {}, {}, {}, {}, {} and {}",
+        kMomentCount + 2, options_.basis, options_.quadrature_steps,
+        options_.max_iterations, options_.probes, options_.tolerance,
+        options_.memory_share, options_.memory_logit));
+  }
+  const std::int64_t affordable = std::max<std::int64_t>(8, kBasisNumbers / rows());
+  subspace_ = find_dominant_subspace(
+      *relationship_,
+      {.basis = std::min(options_.basis, affordable), .seed = options_.seed});
+  if (subspace_.count() > 0) {
+    largest_eigenvalue_ = subspace_.values.max().item<double>();
+  }
+  if (!subspace_.is_complete()) make_probes();
+}
+
+void IterativeRelationship::make_probes() {
+  Random random(options_.seed, stream(Purpose::probes));
+  at::Tensor signs = at::empty({rows(), options_.probes}, at::kDouble);
+  for (std::int64_t i = 0; i < signs.numel(); ++i) {
+    signs.data_ptr<double>()[i] = random.next() >> 63 ? 1 : -1;
+  }
+  LanczosQuadrature lanczos(*relationship_, subspace_,
+                            signs.to(relationship_->device()));
+  while (true) {
+    lanczos.advance(
+        std::min(kStepsPerLook, options_.quadrature_steps - lanczos.steps()));
+    probes_ = lanczos.gauss();
+    enclosing_ = lanczos.radau();
+    if (lanczos.steps() >= options_.quadrature_steps) break;
+    const at::Tensor sums =
+        (probes_.weights * log_variances(probes_.nodes, kHardLambda)).sum(1);
+    const at::Tensor others =
+        (enclosing_.weights * log_variances(enclosing_.nodes, kHardLambda)).sum(1);
+    match_moments();
+    const LogDetEstimate estimate = log_det_estimate(kHardLambda);
+    const double enclosure = (sums - others).mean().abs().item<double>();
+    if (enclosure <= 0.1 * estimate.error) break;
+  }
+  match_moments();
+  largest_of_rest_ = probes_.nodes.max().item<double>();
+  largest_eigenvalue_ = std::max(largest_eigenvalue_, largest_of_rest_);
+}
+
+at::Tensor IterativeRelationship::moment_functions() const {
+  const double largest = probes_.nodes.max().item<double>();
+  const at::Tensor x = largest > 0 ? probes_.nodes / largest : probes_.nodes;
+  return at::stack({at::ones_like(x), x, x.square()});
+}
+
+void IterativeRelationship::match_moments() {
+  // The weights w / N become w / N (1 - d' M^-1 c(x)) with c(x) = (1, x, x^2), M the
+  // mean of c c' and d what the moments have too much. This takes the best quadratic
+  // approximation of f out of what the probes have to estimate, for every f.
+  const auto n = static_cast<double>(rows() - subspace_.count());
+  const double largest = std::max(probes_.nodes.max().item<double>(), 1e-300);
+  const double first = relationship_->trace() - subspace_.values.sum().item<double>();
+  const double second =
+      relationship_->sum_of_squares() - subspace_.values.square().sum().item<double>();
+  const at::Tensor exact =
+      at::tensor({n, first / largest, second / (largest * largest)}, at::kDouble);
+  const at::Tensor functions = moment_functions().view({kMomentCount, -1});
+  const at::Tensor shares =
+      (probes_.weights / static_cast<double>(options_.probes)).reshape({-1});
+  moments_inverse_ = at::linalg_pinv(at::mm(functions * shares, functions.t()),
+                                     /*rcond=*/1e-12, /*hermitian=*/true);
+  const at::Tensor excess = at::mv(functions, shares) - exact;
+  const at::Tensor correction = at::mv(functions.t(), at::mv(moments_inverse_, excess));
+  counts_ = (shares * (1 - correction)).view_as(probes_.weights);
+}
+
+at::Tensor IterativeRelationship::log_variances(const at::Tensor& nodes,
+                                                double lambda) {
+  return (lambda + (1 - lambda) * nodes).log();
+}
+
+LogDetEstimate IterativeRelationship::log_det_estimate(double lambda) const {
+  const at::Tensor known = lambda + (1 - lambda) * subspace_.values;
+  LogDetEstimate result{known.log().sum().item<double>(), 0};
+  if (subspace_.is_complete()) return result;
+  const at::Tensor values = log_variances(probes_.nodes, lambda);
+  result.value += (counts_ * values).sum().item<double>();
+
+  const auto probes = static_cast<double>(options_.probes);
+  const at::Tensor functions = moment_functions();
+  const at::Tensor products =
+      (functions * (probes_.weights * values / probes)).sum({1, 2});
+  const at::Tensor quadratic =
+      at::tensordot(at::mv(moments_inverse_, products), functions, {0}, {0});
+  const at::Tensor sums = (probes_.weights * (values - quadratic)).sum(1);
+  const double spread =
+      sums.std(/*unbiased=*/true).item<double>() / std::sqrt(probes - kMomentCount);
+  const at::Tensor enclosure =
+      (probes_.weights * values).sum(1) -
+      (enclosing_.weights * log_variances(enclosing_.nodes, lambda)).sum(1);
+  // Between eigenvectors with residuals r and the rest C has elements of the length
+  // (1 - lambda) r, which change its determinant in second order.
+  const double mixed = (subspace_.residuals.square() / known).sum().item<double>() *
+                       (1 - lambda) * (1 - lambda) / lambda;
+  result.error =
+      kStandardErrors * spread + enclosure.mean().abs().item<double>() + mixed;
+  return result;
+}
+
+IterativeAccuracy IterativeRelationship::accuracy(double lambda) const {
+  return {lambda,
+          log_det_estimate(lambda),
+          rows(),
+          subspace_.count(),
+          subspace_.is_complete() ? 0 : options_.probes,
+          subspace_.is_complete() ? 0 : probes_.nodes.size(1),
+          options_.tolerance};
+}
+
+at::Tensor IterativeRelationship::log_det(const at::Tensor& parameters) const {
+  const at::Tensor lambda = checked_parameters(parameters).select(1, 0);
+  at::Tensor result =
+      subspace_.variances(lambda.to(relationship_->device())).log().sum(0).cpu();
+  if (!subspace_.is_complete()) {
+    const at::Tensor own_share = lambda.cpu().view({-1, 1, 1});
+    result =
+        result +
+        (counts_ * (own_share + (1 - own_share) * probes_.nodes).log()).sum({1, 2});
+  }
+  return result.to(parameters.device());
+}
+
+at::Tensor IterativeRelationship::log_det_slope(const at::Tensor& parameters) const {
+  const at::Tensor lambda = checked_parameters(parameters).select(1, 0);
+  const at::Tensor known = (1 - subspace_.values).unsqueeze(1) /
+                           subspace_.variances(lambda.to(relationship_->device()));
+  at::Tensor result = known.sum(0).cpu();
+  if (!subspace_.is_complete()) {
+    const at::Tensor own_share = lambda.cpu().view({-1, 1, 1});
+    result = result + (counts_ * (1 - probes_.nodes) /
+                       (own_share + (1 - own_share) * probes_.nodes))
+                          .sum({1, 2});
+  }
+  return result.to(relationship_->device());
+}
+
+at::Tensor IterativeRelationship::lambda_of_columns(const at::Tensor& parameters,
+                                                    std::int64_t columns) const {
+  return checked_parameters(parameters)
+      .to(relationship_->device())
+      .expand({parameters.size(0), columns})
+      .reshape({-1});
+}
+
+at::Tensor IterativeRelationship::times(const at::Tensor& matrix,
+                                        const at::Tensor& lambda) const {
+  return lambda * matrix + (1 - lambda) * relationship_->times(matrix);
+}
+
+Solution IterativeRelationship::solve(const at::Tensor& right, const at::Tensor& lambda,
+                                      const at::Tensor& start) const {
+  const ShiftedSystem system{
+      .times = [this](const at::Tensor& x,
+                      const at::Tensor& of_columns) { return times(x, of_columns); },
+      .precondition =
+          [this](const at::Tensor& x, const at::Tensor& of_columns) {
+            return apply(subspace_, subspace_.inverse(of_columns), x);
+          },
+      .largest_eigenvalue = largest_eigenvalue_};
+  return conjugate_gradients(
+      system, right, lambda, start,
+      {.tolerance = options_.tolerance, .max_iterations = options_.max_iterations});
+}
+
+at::Tensor IterativeRelationship::precision_times(const at::Tensor& parameters,
+                                                  const at::Tensor& latents) const {
+  const at::Tensor all =
+      checked_latents(parameters, latents, rows()).to(relationship_->device());
+  const Solution solution =
+      solve(side_by_side(all), lambda_of_columns(parameters, all.size(2)));
+  return apart(solution.values, all.size(0)).to(latents.device());
+}
+
+at::Tensor IterativeRelationship::form_of_slope(const at::Tensor& solution,
+                                                std::int64_t replicas) const {
+  return sum_by_replica(solution * (solution - relationship_->times(solution)),
+                        replicas);
+}
+
+at::Tensor IterativeRelationship::parameter_gradient(const at::Tensor& parameters,
+                                                     const at::Tensor& latents) const {
+  const at::Tensor all =
+      checked_latents(parameters, latents, rows()).to(relationship_->device());
+  const Solution solution =
+      solve(side_by_side(all), lambda_of_columns(parameters, all.size(2)));
+  const auto columns = static_cast<double>(all.size(2));
+  return (0.5 * (columns * log_det_slope(parameters) -
+                 form_of_slope(solution.values, all.size(0))))
+      .unsqueeze(1)
+      .to(latents.device());
+}
+
+at::Tensor IterativeRelationship::padded(const at::Tensor& rows,
+                                         const at::Tensor& latents) const {
+  const at::Tensor batch = side_by_side(latents);
+  return at::zeros({this->rows(), batch.size(1)}, batch.options())
+      .index_copy(0, rows, batch);
+}
+
+IterativeRelationship::DiagonalElements IterativeRelationship::diagonal_elements(
+    const at::Tensor& parameters, const at::Tensor& rows) const {
+  const at::Tensor lambda =
+      checked_parameters(parameters).select(1, 0).to(relationship_->device());
+  const at::Tensor variance = subspace_.variances(lambda);
+  const at::Tensor squares = subspace_.vectors.index_select(0, rows).square();
+  DiagonalElements result{
+      at::mm(squares, variance.reciprocal()),
+      at::mm(squares, (subspace_.values - 1).unsqueeze(1) / variance.square())};
+  if (subspace_.is_complete()) return result;
+  at::Tensor units = at::zeros({this->rows(), rows.size(0)}, variance.options());
+  units.index_put_({rows, at::arange(rows.size(0), rows.options())},
+                   at::ones({rows.size(0)}, units.options()));
+  LanczosQuadrature lanczos(*relationship_, subspace_, units);
+  const at::Tensor own_share = lambda.cpu().view({-1, 1, 1});
+  const auto elements = [&] {
+    const SpectralMeasures measures = lanczos.gauss();
+    const at::Tensor of_nodes = own_share + (1 - own_share) * measures.nodes;
+    return DiagonalElements{
+        (measures.weights / of_nodes).sum(2).t(),
+        (measures.weights * (measures.nodes - 1) / of_nodes.square()).sum(2).t()};
+  };
+  DiagonalElements outside;
+  double change = 1;
+  while (change > options_.tolerance) {
+    if (lanczos.steps() >= options_.max_iterations) {
+      throw NumericalError(fmt::format(
+          "[iterative-relationship] the diagonal of the inverse covariance for lambda "
+          "from {:.4g} on still changes by {:.2g} after {} iterations, above the "
+          "tolerance of {:.2g}; allow more iterations or a larger tolerance, or keep "
+          "lambda further from 0",
+          lambda.min().item<double>(), change, lanczos.steps(), options_.tolerance));
+    }
+    lanczos.advance(std::min(kStepsPerLook, options_.max_iterations - lanczos.steps()));
+    const DiagonalElements next = elements();
+    if (outside.precision.defined()) {
+      const auto share = [](const at::Tensor& now, const at::Tensor& before) {
+        return ((now - before).abs().max() / now.abs().max().clamp_min(1e-300))
+            .item<double>();
+      };
+      change = std::max(share(next.precision, outside.precision),
+                        share(next.slope, outside.slope));
+    }
+    outside = next;
+  }
+  result.precision = result.precision + outside.precision.to(lambda.device());
+  result.slope = result.slope + outside.slope.to(lambda.device());
+  return result;
+}
+
+at::Tensor IterativeRelationship::pairs_rows(const at::Tensor& parameters,
+                                             const at::Tensor& rows,
+                                             const at::Tensor& latents) const {
+  const at::Device device = relationship_->device();
+  const at::Tensor batch =
+      checked_latents(parameters, latents, rows.size(0)).to(device);
+  const at::Tensor chosen = rows.to(device);
+  const double weight = pair_weight(rows.size(0));
+  const at::Tensor diagonal =
+      diagonal_elements(parameters, chosen).precision.t().unsqueeze(2);
+  const Solution solution =
+      solve(padded(chosen, batch), lambda_of_columns(parameters, batch.size(2)));
+  const at::Tensor all_pairs =
+      apart(solution.values.index_select(0, chosen), batch.size(0));
+  return (weight * all_pairs + (1 - weight) * diagonal * batch).to(latents.device());
+}
+
+at::Tensor IterativeRelationship::pairs_parameter_gradient(
+    const at::Tensor& parameters, const at::Tensor& rows,
+    const at::Tensor& latents) const {
+  const at::Device device = relationship_->device();
+  const at::Tensor batch =
+      checked_latents(parameters, latents, rows.size(0)).to(device);
+  const at::Tensor chosen = rows.to(device);
+  const double weight = pair_weight(rows.size(0));
+  const Solution solution =
+      solve(padded(chosen, batch), lambda_of_columns(parameters, batch.size(2)));
+  const at::Tensor all_pairs = -form_of_slope(solution.values, batch.size(0));
+  const at::Tensor diagonal =
+      (diagonal_elements(parameters, chosen).slope.t() * batch.square().sum(2)).sum(1);
+  const double scale =
+      static_cast<double>(this->rows()) / static_cast<double>(rows.size(0));
+  const auto columns = static_cast<double>(batch.size(2));
+  return (0.5 * (columns * log_det_slope(parameters) +
+                 scale * (weight * all_pairs + (1 - weight) * diagonal)))
+      .unsqueeze(1)
+      .to(latents.device());
+}
+
+std::vector<SpectralTerm> IterativeRelationship::likelihood_terms(
+    const at::Tensor& latents) const {
+  if (latents.dim() != 2 || latents.size(0) != rows()) {
+    throw InputError(fmt::format(
+        "[iterative-relationship] expected latents [{}, p], received {} dimensions "
+        "with {} numbers",
+        rows(), latents.dim(), latents.numel()));
+  }
+  const at::Tensor all = latents.to(relationship_->device(), at::kDouble);
+  const at::Tensor along =
+      at::mm(subspace_.vectors.t(), all).square().sum(1).cpu().contiguous();
+  const at::Tensor values = subspace_.values.cpu().contiguous();
+  std::vector<SpectralTerm> terms;
+  for (std::int64_t j = 0; j < values.size(0); ++j) {
+    terms.push_back({values.data_ptr<double>()[j], 1, along.data_ptr<double>()[j]});
+  }
+  if (subspace_.is_complete()) return terms;
+  const auto add = [&](const at::Tensor& nodes, const at::Tensor& numbers,
+                       double SpectralTerm::*member) {
+    const at::Tensor node = nodes.contiguous(), number = numbers.contiguous();
+    for (std::int64_t j = 0; j < node.numel(); ++j) {
+      SpectralTerm term{node.data_ptr<double>()[j], 0, 0};
+      term.*member = number.data_ptr<double>()[j];
+      terms.push_back(term);
+    }
+  };
+  add(probes_.nodes, counts_, &SpectralTerm::count);
+  LanczosQuadrature lanczos(*relationship_, subspace_, all);
+  SpectralMeasures measures;
+  double sum = 0, change = 1;
+  while (change > kQuadraticChange) {
+    if (lanczos.steps() >= options_.max_iterations) {
+      throw NumericalError(fmt::format(
+          "[iterative-relationship] the likelihood curve at lambda = {} still changes "
+          "by {:.2g} after {} iterations; allow more iterations",
+          kHardLambda, change, lanczos.steps()));
+    }
+    lanczos.advance(std::min(kStepsPerLook, options_.max_iterations - lanczos.steps()));
+    measures = lanczos.gauss();
+    const double next =
+        (measures.weights / (kHardLambda + (1 - kHardLambda) * measures.nodes))
+            .sum()
+            .item<double>();
+    change = std::abs(next - sum) / std::max(next, 1e-300);
+    sum = next;
+  }
+  add(measures.nodes, measures.weights, &SpectralTerm::sum_of_squares);
+  return terms;
+}
+
+at::Tensor IterativeRelationship::most_likely(const at::Tensor& latents,
+                                              const at::Tensor& start,
+                                              double prior) const {
+  at::Tensor result = at::empty_like(checked_parameters(start), at::kCPU);
+  const at::Tensor all = checked_latents(result, latents, rows());
+  for (std::int64_t r = 0; r < all.size(0); ++r) {
+    result[r][0] = most_likely_lambda(likelihood_terms(all[r]),
+                                      static_cast<double>(all.size(2)), prior);
+  }
+  return result.to(start.device());
+}
+
+at::Tensor IterativeRelationship::covariance(const at::Tensor& parameters) const {
+  const at::Tensor lambda = checked_one_replica(parameters);
+  const at::Tensor all =
+      at::arange(rows(), at::TensorOptions(relationship_->device()).dtype(at::kLong));
+  const at::Tensor matrix = relationship_->block(all, all).to(lambda.device());
+  return lambda * at::eye(rows(), lambda.options()) + (1 - lambda) * matrix;
+}
+
+}  // namespace kinflow

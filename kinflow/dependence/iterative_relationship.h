@@ -1,0 +1,185 @@
+// Rows related by a matrix that is too large to decompose: C = lambda I +
+// (1 - lambda) G.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kinflow/dependence/conjugate_gradients.h"
+#include "kinflow/dependence/dependence.h"
+#include "kinflow/dependence/dominant_subspace.h"
+#include "kinflow/dependence/lanczos_quadrature.h"
+#include "kinflow/dependence/likelihood_curve.h"
+#include "kinflow/dependence/relationship_operator.h"
+
+namespace kinflow {
+
+struct IterativeRelationshipOptions {
+  /// Vectors of the space in which eigenvectors that stand out are searched; see
+  /// DominantSubspaceOptions. At most 10^8 numbers are spent on them.
+  std::int64_t basis = 200;
+  /// Random vectors from which log det C is estimated: its error falls like one over
+  /// the root of their number.
+  std::int64_t probes = 32;
+  /// Most products with G for each probe. They end earlier where, at lambda = 0.01,
+  /// the error of the quadrature is a tenth of that of the probes.
+  std::int64_t quadrature_steps = 128;
+  /// Of solutions, as the relative residual of each column, and of draws.
+  double tolerance = 1e-8;
+  /// Most products with G for one solution or one draw.
+  std::int64_t max_iterations = 1000;
+  /// A memory solves anew when rows in this share of all have been overwritten, ...
+  double memory_share = 0.25;
+  /// ... or the logit of a lambda has moved by this much.
+  double memory_logit = 0.1;
+  std::uint64_t seed = 1;
+};
+
+/// An estimate of log det C.
+struct LogDetEstimate {
+  double value;
+  /// Half the width of a 95% interval: the spread over the probes, the enclosure of
+  /// the quadrature and what the eigenvectors' residuals can add.
+  double error;
+};
+
+/// How good the results of an IterativeRelationship are.
+struct IterativeAccuracy {
+  double lambda;
+  LogDetEstimate log_det;
+  std::int64_t rows;
+  std::int64_t eigenvectors;  ///< that are known, all others being iterated over
+  std::int64_t probes;
+  std::int64_t quadrature_steps;
+  double tolerance;
+
+  /// One line for a log.
+  std::string text() const;
+};
+
+/// C = lambda I + (1 - lambda) G with G known by its products and lambda in (0, 1) the
+/// one parameter, as in Relationship.
+///
+/// The eigenvectors of G that stand out are found once and treated exactly. In the
+/// other directions C^-1 U comes from conjugate gradients, exact up to the tolerance,
+/// and log det C from the spectral measures of random probes, which do not depend on
+/// lambda: after set-up any lambda costs a few thousand logarithms. The estimate's
+/// first three moments are the exact ones of G. log_det() and gradients use this
+/// estimate, log_det_estimate() gives its error. No convergence is a NumericalError.
+///
+/// A solution costs some ten to some hundred products with G, more the nearer lambda is
+/// to 0. Works on the device of the operator; arguments on others are copied.
+class IterativeRelationship final : public Dependence {
+ public:
+  /// InputError where a negative eigenvalue shows or an option is out of range. Not
+  /// every matrix that is not positive semidefinite is found out here: one that a
+  /// solution stumbles upon later is a NumericalError.
+  explicit IterativeRelationship(
+      std::shared_ptr<const RelationshipOperator> relationship,
+      IterativeRelationshipOptions options = {});
+
+  std::int64_t rows() const override { return relationship_->rows(); }
+  std::int64_t parameter_count() const override { return 1; }
+  std::string kind() const override { return "iterative-relationship"; }
+
+  const RelationshipOperator& relationship() const { return *relationship_; }
+  const DominantSubspace& dominant_subspace() const { return subspace_; }
+
+  /// log det C at one lambda, with its error.
+  LogDetEstimate log_det_estimate(double lambda) const;
+  IterativeAccuracy accuracy(double lambda) const;
+  /// C^-1 times columns that each have a lambda of their own, with the iterations and
+  /// the residual. @param right [n, c] float64  @param lambda [c]
+  /// @param start [n, c], or undefined
+  Solution solve(const at::Tensor& right, const at::Tensor& lambda,
+                 const at::Tensor& start = {}) const;
+
+  at::Tensor log_det(const at::Tensor& parameters) const override;
+  at::Tensor precision_times(const at::Tensor& parameters,
+                             const at::Tensor& latents) const override;
+  at::Tensor parameter_gradient(const at::Tensor& parameters,
+                                const at::Tensor& latents) const override;
+  /// Costs one solution for the latents and a quadrature from each row of the batch.
+  at::Tensor pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
+                        const at::Tensor& latents) const override;
+  at::Tensor pairs_parameter_gradient(const at::Tensor& parameters,
+                                      const at::Tensor& rows,
+                                      const at::Tensor& latents) const override;
+  at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
+                         double prior) const override;
+  /// A memory that solves for all rows now and then; in between, what changed goes
+  /// through the approximate inverse of the dominant subspace: O(b k p) for a batch.
+  std::unique_ptr<LatentMemory> make_memory() const override;
+  /// By a polynomial in C that is its root up to the tolerance.
+  at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
+                    Random& random) const override;
+  at::Tensor covariance(const at::Tensor& parameters) const override;
+  /// Solutions for the latents and for each unknown row.
+  ConditionalLaw condition(const at::Tensor& parameters, const at::Tensor& observed,
+                           const at::Tensor& latents) const override;
+  at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
+                          const at::Tensor& latents, Random& random) const override;
+
+  /// The objective of one replica's latents as a sum over directions, for all lambda
+  /// at once: costs one Lanczos recursion. @param latents [n, p]
+  std::vector<SpectralTerm> likelihood_terms(const at::Tensor& latents) const;
+
+ private:
+  class Memory;
+
+  /// Diagonals of C^-1 and of its derivative in lambda: [b, R] each.
+  struct DiagonalElements {
+    at::Tensor precision;
+    at::Tensor slope;
+  };
+  /// The observed rows' part of C, and the rows.
+  struct Observation {
+    at::Tensor observed;  ///< [q]
+    at::Tensor unknown;   ///< [m], increasing
+    at::Tensor latents;   ///< [q, p]
+    at::Tensor lambda;    ///< [1]
+    ShiftedSystem system;
+  };
+
+  void make_probes();
+  /// Weights that give sums over the probes' nodes the exact moments of G.
+  void match_moments();
+  /// 1, x and x^2 at the nodes, x in units of the largest node: [3, N, m].
+  at::Tensor moment_functions() const;
+  /// log(lambda + (1 - lambda) node) over all nodes: [N, m].
+  static at::Tensor log_variances(const at::Tensor& nodes, double lambda);
+
+  /// lambda of every column of latents that stand side by side, [R p], on the device.
+  at::Tensor lambda_of_columns(const at::Tensor& parameters,
+                               std::int64_t columns) const;
+  /// (lambda I + (1 - lambda) G) X, column by column.
+  at::Tensor times(const at::Tensor& matrix, const at::Tensor& lambda) const;
+  /// tr(X' (I - G) X) for each replica, X [n, R p] side by side: [R]. It is minus the
+  /// derivative in lambda of tr(U' C^-1 U) for X = C^-1 U.
+  at::Tensor form_of_slope(const at::Tensor& solution, std::int64_t replicas) const;
+  /// Derivative of log det C in lambda, for each replica: [R].
+  at::Tensor log_det_slope(const at::Tensor& parameters) const;
+  /// The batch's latents [R, b, p] among zeros, side by side: [n, R p].
+  at::Tensor padded(const at::Tensor& rows, const at::Tensor& latents) const;
+  DiagonalElements diagonal_elements(const at::Tensor& parameters,
+                                     const at::Tensor& rows) const;
+  Observation observe(const at::Tensor& parameters, const at::Tensor& observed,
+                      const at::Tensor& latents) const;
+  /// C_MO C_OO^-1 times right [q, c]: [m, c].
+  at::Tensor regress(const Observation& given, const at::Tensor& right) const;
+
+  std::shared_ptr<const RelationshipOperator> relationship_;
+  IterativeRelationshipOptions options_;
+  DominantSubspace subspace_;
+  double largest_eigenvalue_ = 0;
+  double largest_of_rest_ = 0;
+  // What is known outside the subspace, on the CPU; empty where that is all of it.
+  SpectralMeasures probes_;     // [N, m]
+  SpectralMeasures enclosing_;  // [N, m + 1], the other end of the enclosure
+  at::Tensor counts_;           // [N, m], weights / N with the exact moments
+  at::Tensor moments_inverse_;  // [3, 3], of the moment functions' products
+};
+
+}  // namespace kinflow
