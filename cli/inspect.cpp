@@ -112,6 +112,59 @@ std::string flow_line(const Model& model) {
   return line + fmt::format(", {} weights", model.flow->values().size(1));
 }
 
+// "0.0123", or "-" for a number that does not exist.
+std::string number_at(const nlohmann::json& json, const std::string& key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number()
+             ? fmt::format("{:.4g}", found->get<double>())
+             : "-";
+}
+
+// A part of the record, which may hold anything; null where it is not of the kind.
+nlohmann::json part_of(const nlohmann::json& json, const std::string& key,
+                       nlohmann::json::value_t kind) {
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  return found != json.end() && found->type() == kind ? *found : nlohmann::json(kind);
+}
+
+// Standard errors, intervals and the test of independence, given the flow.
+void print_inference(const nlohmann::json& record) {
+  using Kind = nlohmann::json::value_t;
+  const auto inference = part_of(record, "inference", Kind::object);
+  TextTable table({{"given the flow", Align::kLeft},
+                   {"estimate"},
+                   {"standard error"},
+                   {"95% from"},
+                   {"to"}});
+  const auto estimates = part_of(inference, "estimates", Kind::array);
+  const auto shown = std::min(kShownBlocks, estimates.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& row = estimates[i];
+    if (!row.is_object()) return;
+    table.add_row({text_at(row, "/parameter"), number_at(row, "estimate"),
+                   number_at(row, "standard_error"), number_at(row, "low"),
+                   number_at(row, "high")});
+  }
+  const auto profile = part_of(inference, "profile_interval", Kind::object);
+  if (!profile.empty()) {
+    table.add_row({"profile likelihood", "", "", number_at(profile, "low"),
+                   number_at(profile, "high")});
+  }
+  if (shown > 0) fmt::print("\n{}", table.plain());
+  if (estimates.size() > shown) {
+    fmt::print("... and {} more (--json shows all)\n", estimates.size() - shown);
+  }
+  const auto test = part_of(inference, "independence_test", Kind::object);
+  if (!test.empty()) {
+    fmt::print("\ntest of independence: likelihood ratio {}, p {}\n",
+               number_at(test, "statistic"), number_at(test, "p_value"));
+  }
+  for (const std::string reason : {"why_no_errors", "why_no_test"}) {
+    if (!inference.contains(reason)) continue;
+    fmt::print("{}\n", text_at(inference, fmt::format("/{}", reason)));
+  }
+}
+
 void print_blocks(const LearnedDependence& dependence) {
   std::vector<std::size_t> order(dependence.labels.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -152,10 +205,18 @@ void print_text(const Model& model, const std::string& run) {
                               of_record("/request/train/schedule"),
                               of_record("/request/train/estimator"),
                               of_record("/request/train/seed")));
+  if (model.record.contains("inference")) {
+    add("likelihood",
+        fmt::format("{} nats, AIC {}, BIC {} with {} parameters",
+                    of_record("/inference/log_likelihood_nats"),
+                    of_record("/inference/aic"), of_record("/inference/bic"),
+                    of_record("/inference/parameter_count")));
+  }
   add("data", of_record("/request/data/table") + " " + of_record("/data_hash"));
   add("kinflow", of_record("/kinflow_version"));
   fmt::print("{}", table.plain());
   if (dependence.kind == DependenceKind::blocks) print_blocks(dependence);
+  print_inference(model.record);
   const auto history = history_json(run);
   if (history.empty()) return;
   TextTable epochs({{"epoch"}, {"replica"}, {"valid NLL"}, {"typical parameter"}});

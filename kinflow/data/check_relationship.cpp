@@ -273,7 +273,7 @@ void require_positive_semidefinite(const RelationshipFile& file,
     if (static_cast<std::int64_t>(rows.size()) <= largest_component) continue;
     throw InputError(fmt::format(
         "{}: expected components of at most {} rows, found one of {}: {}; a higher "
-        "--sparsify may break it up",
+        "--sparsify may break it up, and --solver iterative has no such limit",
         file.source, largest_component, rows.size(), row_names(file, rows)));
   }
   ComponentMatrices matrices(file);
