@@ -274,7 +274,7 @@ at::Tensor Blocks::most_likely(const at::Tensor& latents, const at::Tensor& star
     double along;
     double across;
   };
-  at::Tensor result = at::empty_like(checked_parameters(start), at::kCPU);
+  at::Tensor result = at::empty(checked_parameters(start).sizes(), at::kDouble);
   const at::Tensor all = checked_latents(result, latents, rows());
   const Squares square = squares(sums(all));
   const at::Tensor along = square.along.cpu(), across = square.across.cpu();

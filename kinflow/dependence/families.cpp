@@ -329,7 +329,7 @@ at::Tensor Families::pairs_parameter_gradient(const at::Tensor& parameters,
 
 at::Tensor Families::most_likely(const at::Tensor& latents, const at::Tensor& start,
                                  double prior) const {
-  at::Tensor result = at::empty_like(checked_parameters(start), at::kCPU);
+  at::Tensor result = at::empty(checked_parameters(start).sizes(), at::kDouble);
   const at::Tensor all = on_cpu(checked_latents(result, latents, rows()));
   const at::Tensor square = squares(rotate(all));
   const std::int64_t count = distinct_.size(0);

@@ -293,6 +293,7 @@ DependenceInference infer(const Dependence& law, const at::Tensor& latents,
     return result;
   }
   const at::Tensor all = latents.to(at::kDouble).unsqueeze(0);
+  bool has_looked_for_errors = false;
   try {
     const Fit fit = fit_law(law, all, start.unsqueeze(0));
     result.estimate = fit.parameters[0].cpu();
@@ -308,6 +309,7 @@ DependenceInference infer(const Dependence& law, const at::Tensor& latents,
       add_joint_errors(fit, result);
     }
     result.profile = profile_interval(fit);
+    has_looked_for_errors = true;
     if (const auto* blocks = dynamic_cast<const Blocks*>(&law)) {
       const Blocks shared(blocks->block_of_row(),
                           {.correlation = BlockCorrelation::shared});
@@ -321,10 +323,8 @@ DependenceInference infer(const Dependence& law, const at::Tensor& latents,
           "a parameter has no meaning there, or is not at an end of its range";
     }
   } catch (const NumericalError& error) {
-    if (result.why_no_errors.empty() && !result.standard_error.defined()) {
-      result.why_no_errors = error.what();
-    }
-    if (!result.test) result.why_no_test = error.what();
+    if (!has_looked_for_errors) result.why_no_errors = error.what();
+    result.why_no_test = error.what();
   }
   return result;
 }

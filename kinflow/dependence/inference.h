@@ -25,11 +25,10 @@ struct IndependenceTest {
 };
 
 /// Where there are no standard errors, or no test, a text says why; it is empty
-/// otherwise. Numbers that do not exist are NaN.
+/// otherwise. Numbers that do not exist are NaN; tensors that could not be computed are
+/// not defined.
 struct DependenceInference {
-  /// [k] float64 on the CPU, most likely without a prior; not defined where nothing
-  /// could be said.
-  at::Tensor estimate;
+  at::Tensor estimate;        ///< [k] float64 on the CPU, most likely without a prior
   at::Tensor standard_error;  ///< [k]; NaN within 1e-6 of an end of the range
   at::Tensor low;             ///< [k], 95% interval from the standard error
   at::Tensor high;            ///< [k]

@@ -217,7 +217,7 @@ at::Tensor Relationship::pairs_parameter_gradient(const at::Tensor& parameters,
 
 at::Tensor Relationship::most_likely(const at::Tensor& latents, const at::Tensor& start,
                                      double prior) const {
-  at::Tensor result = at::empty_like(checked_parameters(start), at::kCPU);
+  at::Tensor result = at::empty(checked_parameters(start).sizes(), at::kDouble);
   const at::Tensor all = checked_latents(result, latents, rows());
   const Squares square = squares(rotate(all), all.square().sum({1, 2}));
   const at::Tensor along = square.along.t().cpu().contiguous();

@@ -11,6 +11,7 @@
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/dependence/relationship.h"
+#include "kinflow/dependence/unstructured.h"
 
 namespace kinflow {
 namespace {
@@ -350,6 +351,29 @@ TEST(Trainer, AlternatingFindsLambdaOfARelationship) {
       options, at::full({1, 1}, 0.9, at::kDouble));
   while (!trainer.finished()) trainer.run_epoch();
   EXPECT_NEAR(trainer.history().back().typical_parameter, 0.4, 0.1);
+}
+
+TEST(Trainer, AStageWithoutAMostLikelyParameterWarnsAndGoesOn) {
+  // Two columns determine no covariance of six rows, and there is no prior to help.
+  const Unstructured law(6);
+  Flow flow(kSmallFlow, {1});
+  const TrainOptions options{.schedule = Schedule::alternating,
+                             .epochs = 2,
+                             .batch_size = 6,
+                             .prior = 0,
+                             .stage_epochs = 1};
+  const auto start = at::zeros({1, law.parameter_count()}, at::kDouble);
+  Trainer trainer(flow, law,
+                  {.train = normal({6, 2}, 16).to(at::kFloat),
+                   .valid = normal({6, 2}, 17).to(at::kFloat)},
+                  options, start);
+  trainer.run_epoch();
+  EXPECT_TRUE(trainer.take_warnings().empty());
+  trainer.run_epoch();
+  const auto warnings = trainer.take_warnings();
+  ASSERT_EQ(warnings.size(), 1);
+  EXPECT_NE(warnings[0].find("stay as they were"), std::string::npos);
+  EXPECT_EQ(trainer.history().back().typical_parameter, 0);
 }
 
 TEST(Adamax, MatchesTheFormulasOfThePaperWithCoupledDecay) {
