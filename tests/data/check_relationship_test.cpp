@@ -181,7 +181,8 @@ TEST(RequirePositiveSemidefinite, LargeComponentsAreRefusedBeforeWork) {
   EXPECT_EQ(
       input_error_of([] { require_positive_semidefinite(chain(7, 0.1, 0), 6); }),
       "chain.grm: expected components of at most 6 rows, found one of 7: row 1, row 2, "
-      "row 3, row 4, row 5, ...; a higher --sparsify may break it up");
+      "row 3, row 4, row 5, ...; a higher --sparsify may break it up, and "
+      "--solver iterative has no such limit");
 }
 
 TEST(ToDense, AMatrixThatDoesNotFitIsRefusedWithWhatWould) {
