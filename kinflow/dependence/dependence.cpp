@@ -138,6 +138,13 @@ ConditionalLaw Dependence::condition(const at::Tensor& parameters,
               at::mm(whitened_covariance.t(), whitened_covariance)};
 }
 
+ConditionalRows Dependence::condition_rows(const at::Tensor& parameters,
+                                           const at::Tensor& observed,
+                                           const at::Tensor& latents) const {
+  const ConditionalLaw law = condition(parameters, observed, latents);
+  return {law.rows, law.mean, law.covariance.diagonal().clone()};
+}
+
 at::Tensor Dependence::sample_given(const at::Tensor& parameters,
                                     const at::Tensor& observed,
                                     const at::Tensor& latents, Random& random) const {

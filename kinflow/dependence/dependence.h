@@ -53,6 +53,13 @@ struct ConditionalLaw {
   at::Tensor covariance;  ///< [m, m] float64
 };
 
+/// The law of each unknown row by itself given all observed rows.
+struct ConditionalRows {
+  at::Tensor rows;      ///< [m] int64, the unknown rows in increasing order
+  at::Tensor mean;      ///< [m, p] float64
+  at::Tensor variance;  ///< [m] float64, the same in all columns
+};
+
 /// A structure of C over n rows with k parameters (correlations, variance shares).
 ///
 /// The structure is fixed; the parameters are an argument, a float64 tensor [R, k] on
@@ -139,6 +146,11 @@ class Dependence {
   virtual ConditionalLaw condition(const at::Tensor& parameters,
                                    const at::Tensor& observed,
                                    const at::Tensor& latents) const;
+  /// The same for each row by itself, without what it has in common with other unknown
+  /// rows. The default takes the diagonal of condition().
+  virtual ConditionalRows condition_rows(const at::Tensor& parameters,
+                                         const at::Tensor& observed,
+                                         const at::Tensor& latents) const;
   /// A draw of all n rows whose observed rows have the given latents: [n, p] float64 on
   /// the CPU. Costs as condition() does.
   virtual at::Tensor sample_given(const at::Tensor& parameters,

@@ -22,6 +22,13 @@ constexpr double kRounding = 1e-8;
 /// taken for rounding.
 constexpr double kAsymmetry = 1e-8;
 
+[[noreturn]] void refuse_indefinite(double smallest) {
+  throw InputError(fmt::format(
+      "[Relationship] expected a positive semidefinite matrix, received one that is "
+      "not positive semidefinite: smallest eigenvalue {:.6g}",
+      smallest));
+}
+
 }  // namespace
 
 void check_relationship(const at::Tensor& matrix) {
@@ -82,10 +89,7 @@ SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
   const double smallest = values[0].item<double>();
   const double largest = values[n - 1].item<double>();
   if (smallest < -kRounding * static_cast<double>(n) * largest) {
-    throw InputError(fmt::format(
-        "[Relationship] expected a positive semidefinite matrix, received one that is "
-        "not positive semidefinite: smallest eigenvalue {:.6g}",
-        smallest));
+    refuse_indefinite(smallest);
   }
   // LAPACK's columns are the rows of a row-major tensor.
   return {vectors.t().contiguous().to(relationship.device()),
@@ -120,13 +124,32 @@ SpectralDecomposition decompose_factor(const at::Tensor& factor) {
           singular.narrow(0, 0, rank).square().flip(0)};
 }
 
-void check_positive_semidefinite(const at::Tensor& relationship) {
-  // The trace is at most n times the largest eigenvalue: what it adds is rounding.
-  const at::Tensor diagonal = relationship.diagonal();
-  const double rounding = kRounding * diagonal.sum().item<double>();
-  const at::Tensor raised = relationship + at::diag(at::full_like(diagonal, rounding));
+std::optional<Indefinite> find_indefinite(const at::Tensor& matrices) {
+  // The trace is at most m times the largest eigenvalue: what it adds is rounding.
+  const at::Tensor diagonal = matrices.diagonal(0, 1, 2);
+  const at::Tensor rounding = kRounding * diagonal.sum(1, /*keepdim=*/true);
+  at::Tensor raised = matrices.clone();
+  raised.diagonal(0, 1, 2).add_(rounding);
   const auto [factor, info] = at::linalg_cholesky_ex(raised);
-  if (info.item<int>() != 0) decompose_relationship(relationship);
+  const at::Tensor doubtful = at::nonzero(info).squeeze(1);
+  if (doubtful.size(0) == 0) return std::nullopt;
+  const at::Tensor values =
+      at::linalg_eigvalsh(matrices.index_select(0, doubtful)).cpu();
+  const auto m = static_cast<double>(matrices.size(2));
+  for (std::int64_t i = 0; i < values.size(0); ++i) {
+    const double smallest = values[i][0].item<double>();
+    const double largest = values[i][-1].item<double>();
+    if (smallest < -kRounding * m * std::max(largest, 0.0)) {
+      return Indefinite{doubtful[i].item<std::int64_t>(), smallest};
+    }
+  }
+  return std::nullopt;
+}
+
+void check_positive_semidefinite(const at::Tensor& relationship) {
+  if (const auto wrong = find_indefinite(relationship.unsqueeze(0))) {
+    refuse_indefinite(wrong->eigenvalue);
+  }
 }
 
 }  // namespace kinflow
