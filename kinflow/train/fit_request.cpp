@@ -27,7 +27,10 @@ const Names<SplitBy>& split_by_names() {
 
 const Names<BlockCorrelation>& block_correlation_names() {
   static const Names<BlockCorrelation> names = {
-      {"shared", BlockCorrelation::shared}, {"per-block", BlockCorrelation::per_block}};
+      {"shared", BlockCorrelation::shared},
+      {"per-block", BlockCorrelation::per_block},
+      {"per-size", BlockCorrelation::per_size},
+      {"pooled", BlockCorrelation::pooled}};
   return names;
 }
 
