@@ -2,6 +2,7 @@
 // laws.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <cblas.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <lapacke.h>
@@ -224,7 +225,7 @@ ConditionalRows Families::condition_rows(const at::Tensor& parameters,
                                          const at::Tensor& latents) const {
   const at::Tensor unknown = checked_unknown_rows(observed, latents).cpu();
   const at::Tensor one = checked_one_replica(parameters).cpu();
-  const at::Tensor known = latents.to(at::kCPU, at::kDouble);
+  const at::Tensor known = latents.to(at::kCPU, at::kDouble).contiguous();
   const at::Tensor variances_in = variances(one.unsqueeze(0));
   at::Tensor mean = at::zeros({rows(), known.size(1)}, at::kDouble);
   at::Tensor variance = at::zeros({rows()}, at::kDouble);
@@ -238,14 +239,57 @@ ConditionalRows Families::condition_rows(const at::Tensor& parameters,
           vectors[k] * vectors[k] * variances_in.data_ptr<double>()[which[k]];
     }
   }
+  // Everything else by BLAS, without tensors, whose overhead would be most of the time.
+  const std::int64_t p = known.size(1);
+  std::vector<double> scaled, among, sides;
   for (const Observed& part : observed_components(observed.cpu().contiguous())) {
     const Component& component = components_[index(part.component)];
-    const ConditionalRows law = component_law(component).condition_rows(
-        one, at::tensor(part.places, at::kLong),
-        known.index_select(0, at::tensor(part.positions, at::kLong)));
-    const at::Tensor to = component_rows(component).index_select(0, law.rows);
-    mean.index_copy_(0, to, law.mean);
-    variance.index_copy_(0, to, law.variance);
+    const double* vectors = eigenvectors_.data() + component.vectors;
+    const auto* which = distinct_index_.data() + component.first;
+    const std::int64_t m = component.size;
+    const auto w = static_cast<std::int64_t>(part.places.size());
+    scaled.resize(index(w * m));
+    for (std::int64_t a = 0; a < w; ++a) {
+      for (std::int64_t k = 0; k < m; ++k) {
+        scaled[index(a * m + k)] = vectors[part.places[index(a)] * m + k] *
+                                   variances_in.data_ptr<double>()[which[k]];
+      }
+    }
+    // Side by side: C of observed with all rows, and the observed latents.
+    const std::int64_t width = m + p;
+    sides.resize(index(w * width));
+    const auto size = [](std::int64_t i) { return static_cast<int>(i); };
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size(w), size(m), size(m), 1,
+                scaled.data(), size(m), vectors, size(m), 0, sides.data(), size(width));
+    among.resize(index(w * w));
+    for (std::int64_t a = 0; a < w; ++a) {
+      std::copy_n(known.data_ptr<double>() + part.positions[index(a)] * p, p,
+                  sides.data() + a * width + m);
+      for (std::int64_t b = 0; b < w; ++b) {
+        among[index(a * w + b)] = sides[index(a * width + part.places[index(b)])];
+      }
+    }
+    // The upper triangle of LAPACK's columns is the lower one of rows.
+    if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', static_cast<lapack_int>(w), among.data(),
+                       static_cast<lapack_int>(w)) != 0) {
+      throw NumericalError(fmt::format(
+          "[families] the covariance of {} observed rows of a family is not positive "
+          "definite",
+          w));
+    }
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit,
+                size(w), size(width), 1, among.data(), size(w), sides.data(),
+                size(width));
+    for (std::int64_t i = 0; i < m; ++i) {
+      const std::int64_t row = members_.row_at[index(component.first + i)];
+      for (std::int64_t a = 0; a < w; ++a) {
+        const double* side = sides.data() + a * width;
+        variance.data_ptr<double>()[row] -= side[i] * side[i];
+        for (std::int64_t c = 0; c < p; ++c) {
+          mean.data_ptr<double>()[row * p + c] += side[i] * side[m + c];
+        }
+      }
+    }
   }
   const at::Device device = latents.device();
   return {unknown.to(device), mean.index_select(0, unknown).to(device),

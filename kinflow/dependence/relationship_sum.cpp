@@ -4,7 +4,6 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <numeric>
 #include <optional>
 
 #include "kinflow/core/error.h"
