@@ -158,9 +158,9 @@ std::vector<Structure> structures() {
       {"sum of 2",
        {250, 500, 1000, 2000},
        [](std::int64_t rows, Random& random) -> MakeLaw {
-         const std::vector<at::Tensor> parts = {
+         const std::vector<SumPart> parts = {
              full_rank_relationship(rows, random),
-             block_relationship(at::arange(rows, at::kLong).floor_divide(5))};
+             block_rows(at::arange(rows, at::kLong).floor_divide(5))};
          return [=] { return std::make_unique<RelationshipSum>(parts); };
        }},
       {"unstructured",

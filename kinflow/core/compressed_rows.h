@@ -13,6 +13,8 @@ struct CompressedRows {
   std::vector<std::int64_t> row_starts;  ///< [n + 1], from 0
   std::vector<std::int64_t> columns;     ///< [elements]
   std::vector<double> values;            ///< [elements]
+
+  std::int64_t rows() const { return static_cast<std::int64_t>(row_starts.size()) - 1; }
 };
 
 }  // namespace kinflow

@@ -15,6 +15,18 @@
 #include "kinflow/dependence/likelihood_curve.h"
 
 namespace kinflow {
+namespace {
+
+/// Bounds of tau. Correlations whose logits differ by less than the lower one are as
+/// good as equal, and a prior any tighter would hold them where they start.
+constexpr double kSmallestDeviation = 0.1;
+constexpr double kLargestDeviation = 100;
+/// Newton halves t at worst: enough from the upper bound to the lower one.
+constexpr int kNewtonSteps = 30;
+constexpr int kScoringSteps = 2000;
+constexpr double kScoringTolerance = 1e-8;
+
+}  // namespace
 
 /// Keeps the sums of every block; a batch changes them by what changed in its rows.
 class Blocks::Memory final : public LatentMemory {
@@ -60,6 +72,11 @@ Blocks::Blocks(const at::Tensor& block_of_row, BlocksOptions options)
     throw InputError(fmt::format(
         "[Blocks] expected block_of_row [n] int64 with n >= 1, received [{}] {}",
         fmt::join(block_of_row.sizes(), ", "), toString(block_of_row.scalar_type())));
+  }
+  if (options.correlation == BlockCorrelation::pooled && options.columns < 1) {
+    throw InputError(fmt::format(
+        "[Blocks] expected the number of columns for pooled correlations, received {}",
+        options.columns));
   }
   std::tie(labels_, block_of_row_, sizes_) =
       at::_unique2(block_of_row, /*sorted=*/true, /*return_inverse=*/true,
@@ -172,7 +189,10 @@ at::Tensor Blocks::precision_rows(const Terms& terms, const at::Tensor& latents,
 
 at::Tensor Blocks::add_to_parameters(const at::Tensor& block_gradient) const {
   const at::Tensor correlated = block_gradient.index_select(1, correlated_blocks_);
-  if (options_.correlation == BlockCorrelation::per_block) return correlated;
+  if (options_.correlation == BlockCorrelation::per_block ||
+      options_.correlation == BlockCorrelation::pooled) {
+    return correlated;
+  }
   return at::zeros({block_gradient.size(0), parameter_count_}, block_gradient.options())
       .index_add_(1, parameter_of_block_.index_select(0, correlated_blocks_),
                   correlated);
@@ -265,8 +285,97 @@ at::Tensor Blocks::pairs_parameter_gradient(const at::Tensor& parameters,
   return 0.5 * add_to_parameters(block_gradient);
 }
 
+at::Tensor Blocks::expected_information(const at::Tensor& parameters) const {
+  // p/2 tr((C^-1 dC)^2): the logarithms of the eigenvalues change by these slopes.
+  const Terms block = terms(parameters);
+  const at::Tensor along = other_rows_ * block.correlation * block.across / block.along;
+  return (0.5 * static_cast<double>(options_.columns) *
+          (along.square() + other_rows_ * block.correlation.square()))
+      .index_select(1, correlated_blocks_);
+}
+
+PoolingLaw Blocks::pooling_law(const at::Tensor& parameters) const {
+  if (options_.correlation != BlockCorrelation::pooled) {
+    throw InputError("[Blocks] expected pooled correlations, received others");
+  }
+  const at::Tensor x = to_unconstrained(checked_parameters(parameters));
+  const at::Tensor h = expected_information(parameters);
+  const at::Tensor mean = x.mean(1, /*keepdim=*/true);
+  const at::Tensor spread = (x - mean).square().mean(1);
+  // The fixed point is the zero of mean(h t^2 / (1 + h t)) - spread, which increases
+  // with t and is convex: Newton's steps from the right end there, whatever h is.
+  at::Tensor t = at::full_like(spread, kLargestDeviation * kLargestDeviation);
+  for (int i = 0; i < kNewtonSteps; ++i) {
+    const at::Tensor ht = h * t.unsqueeze(1);
+    const at::Tensor excess = t * (ht / (1 + ht)).mean(1) - spread;
+    const at::Tensor slope = (1 - (1 + ht).square().reciprocal()).mean(1);
+    t = (t - excess / slope.clamp_min(1e-300))
+            .clamp(kSmallestDeviation * kSmallestDeviation,
+                   kLargestDeviation * kLargestDeviation);
+  }
+  return {mean.squeeze(1), t.sqrt()};
+}
+
+at::Tensor Blocks::unconstrained_prior_gradient(const at::Tensor& parameters) const {
+  if (options_.correlation != BlockCorrelation::pooled || parameter_count_ == 0) {
+    return Dependence::unconstrained_prior_gradient(parameters);
+  }
+  const PoolingLaw law = pooling_law(parameters);
+  return (to_unconstrained(parameters) - law.mu.unsqueeze(1)) /
+         law.tau.square().unsqueeze(1);
+}
+
+at::Tensor Blocks::prior_objective(const at::Tensor& parameters) const {
+  if (options_.correlation != BlockCorrelation::pooled || parameter_count_ == 0) {
+    return Dependence::prior_objective(parameters);
+  }
+  const PoolingLaw law = pooling_law(parameters);
+  return 0.5 *
+         ((to_unconstrained(parameters) - law.mu.unsqueeze(1)) / law.tau.unsqueeze(1))
+             .square()
+             .sum(1);
+}
+
+at::Tensor Blocks::most_likely_pooled(const at::Tensor& latents) const {
+  // Fisher scoring for all correlations, from the one that suits all best, with their
+  // law brought up to date after every step. Half steps: where a block's latents are
+  // unlikely, the expected information is too small and full steps swing.
+  const Blocks shared(block_of_row_, {.correlation = BlockCorrelation::shared});
+  const Sums statistics = sums(latents);
+  at::Tensor x =
+      to_unconstrained(
+          shared.most_likely(latents,
+                             at::zeros({latents.size(0), 1}, latents.options()), 0))
+          .expand({latents.size(0), parameter_count_})
+          .contiguous();
+  for (int i = 0; i < kScoringSteps; ++i) {
+    const at::Tensor rho = from_unconstrained(x);
+    const PoolingLaw law = pooling_law(rho);
+    const at::Tensor precision = law.tau.pow(-2).unsqueeze(1);
+    const at::Tensor gradient =
+        unconstrained_gradient(rho, parameter_gradient(rho, statistics)) +
+        precision * (x - law.mu.unsqueeze(1));
+    const at::Tensor step =
+        (0.5 * gradient / (expected_information(rho) + precision)).clamp(-1, 1);
+    x -= step;
+    if (step.abs().max().item<double>() < kScoringTolerance) break;
+  }
+  return from_unconstrained(x);
+}
+
 at::Tensor Blocks::most_likely(const at::Tensor& latents, const at::Tensor& start,
                                double prior) const {
+  // The law of pooled correlations is learned, so that its weight is 1 or nothing.
+  if (options_.correlation == BlockCorrelation::pooled && parameter_count_ > 0 &&
+      prior > 0) {
+    if (latents.dim() != 3 || latents.size(2) != options_.columns) {
+      throw InputError(
+          fmt::format("[blocks] expected latents [R, n, {}], received [{}]",
+                      options_.columns, fmt::join(latents.sizes(), ", ")));
+    }
+    return most_likely_pooled(
+        checked_latents(checked_parameters(start), latents, rows()));
+  }
   // Blocks of the same parameter and size count as one, with their sums of squares.
   struct Term {
     double other_rows;
@@ -331,28 +440,45 @@ at::Tensor Blocks::sample(const at::Tensor& parameters, std::int64_t columns,
          per_row(block.across.sqrt()) * own;
 }
 
+Blocks::Regression Blocks::regress(const at::Tensor& parameters,
+                                   const at::Tensor& observed,
+                                   const at::Tensor& values) const {
+  // With m observed rows in a block the regression on them is rho / (1 + (m - 1) rho)
+  // times their sum.
+  const at::Tensor block_seen = block_of_row_.index_select(0, observed);
+  const at::Tensor sum = at::zeros({block_count(), values.size(1)}, values.options())
+                             .index_add_(0, block_seen, values);
+  const at::Tensor seen =
+      at::zeros({block_count()}, values.options())
+          .index_add_(0, block_seen, at::ones({observed.size(0)}, values.options()));
+  const Terms block = terms(checked_one_replica(parameters).unsqueeze(0));
+  const at::Tensor rho = block.correlation.squeeze(0);
+  const at::Tensor along = (1 + (seen - 1) * rho).clamp_min(1e-300);
+  const at::Tensor mean = sum * (rho / along).unsqueeze(1);
+  const at::Tensor variance = (1 - rho) * (1 + seen * rho) / along;
+  return {mean.index_select(0, block_of_row_),
+          at::where(seen > 0, variance, at::ones_like(variance))
+              .index_select(0, block_of_row_)};
+}
+
+ConditionalRows Blocks::condition_rows(const at::Tensor& parameters,
+                                       const at::Tensor& observed,
+                                       const at::Tensor& latents) const {
+  const at::Tensor unknown = checked_unknown_rows(observed, latents);
+  const Regression found = regress(parameters, observed, latents.to(at::kDouble));
+  return {unknown, found.mean.index_select(0, unknown),
+          found.variance.index_select(0, unknown)};
+}
+
 at::Tensor Blocks::sample_given(const at::Tensor& parameters,
                                 const at::Tensor& observed, const at::Tensor& latents,
                                 Random& random) const {
-  // As in the base class; the regression on m observed rows of a block is
-  // rho / (1 + (m - 1) rho) times the sum of their errors.
-  const at::Tensor rows_seen = observed.cpu();
-  const at::Tensor known = latents.to(at::kCPU, at::kDouble);
-  at::Tensor draw = sample(parameters, known.size(1), random);
-  const at::Tensor block_of_row = block_of_row_.cpu();
-  const at::Tensor block_seen = block_of_row.index_select(0, rows_seen);
-  const at::Tensor error = known - draw.index_select(0, rows_seen);
-  const at::Tensor errors = at::zeros({block_count(), known.size(1)}, at::kDouble)
-                                .index_add_(0, block_seen, error);
-  const at::Tensor seen =
-      at::zeros({block_count()}, at::kDouble)
-          .index_add_(0, block_seen, at::ones({rows_seen.size(0)}, at::kDouble));
-  const Terms block = terms(checked_one_replica(parameters).unsqueeze(0));
-  const at::Tensor correlation = block.correlation.squeeze(0).cpu();
-  const at::Tensor weight =
-      correlation / (1 + (seen - 1) * correlation).clamp_min(1e-300);
-  draw += (errors * weight.unsqueeze(1)).index_select(0, block_of_row);
-  return draw.index_copy_(0, rows_seen, known);
+  // As in the base class: a draw, corrected by the regression on what it has wrong.
+  const at::Tensor known = latents.to(at::kDouble);
+  at::Tensor draw = sample(parameters, known.size(1), random).to(known.device());
+  const at::Tensor error = known - draw.index_select(0, observed);
+  draw += regress(parameters, observed, error).mean;
+  return draw.index_copy_(0, observed, known).cpu();
 }
 
 at::Tensor Blocks::covariance(const at::Tensor& parameters) const {

@@ -8,11 +8,21 @@ namespace kinflow {
 enum class BlockCorrelation {
   shared,     ///< one correlation for all blocks
   per_block,  ///< one correlation for each block of at least two rows
-  per_size    ///< one correlation for all blocks of the same number of rows
+  per_size,   ///< one correlation for all blocks of the same number of rows
+  pooled      ///< "pooled": as per_block, with a normal law of their logits learned
 };
 
 struct BlocksOptions {
   BlockCorrelation correlation = BlockCorrelation::per_block;
+  /// p, the columns of the latents: how much they say about a correlation decides how
+  /// strongly it is pooled. Needed with BlockCorrelation::pooled only.
+  std::int64_t columns = 0;
+};
+
+/// The law logit rho ~ Normal(mu, tau^2) of pooled correlations, [R] each.
+struct PoolingLaw {
+  at::Tensor mu;
+  at::Tensor tau;
 };
 
 /// Block-diagonal correlation: rows i, j of block b have correlation rho_b in (0, 1),
@@ -62,8 +72,23 @@ class Blocks final : public Dependence {
   at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
                     Random& random) const override;
   at::Tensor covariance(const at::Tensor& parameters) const override;
+  ConditionalRows condition_rows(const at::Tensor& parameters,
+                                 const at::Tensor& observed,
+                                 const at::Tensor& latents) const override;
   at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
                           const at::Tensor& latents, Random& random) const override;
+
+  /// As in the base class; with pooled correlations that of their PoolingLaw, which is
+  /// held while they move.
+  at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
+  at::Tensor prior_objective(const at::Tensor& parameters) const override;
+  /// The law that fits pooled correlations, by one step of EM with Laplace's
+  /// approximation solved to its end: with x = logit rho and h the expected information
+  /// in x, mu is the mean of x, and tau^2 the fixed point of
+  ///     t = mean of (x - mu)^2 + 1 / (h + 1 / t),
+  /// at least 0.1^2. InputError where correlations are not pooled.
+  /// @param parameters [R, k]
+  PoolingLaw pooling_law(const at::Tensor& parameters) const;
 
  private:
   class Memory;
@@ -104,6 +129,18 @@ class Blocks final : public Dependence {
   at::Tensor parameter_gradient(const at::Tensor& parameters, const Sums& sums) const;
   /// Gradients per block [R, B] added up to gradients in the parameters [R, k].
   at::Tensor add_to_parameters(const at::Tensor& block_gradient) const;
+  /// What the observed rows of every block say about its other rows.
+  struct Regression {
+    at::Tensor mean;      ///< [n, p]
+    at::Tensor variance;  ///< [n], of a row that is not observed
+  };
+  /// @param values [q, p], of the observed rows
+  Regression regress(const at::Tensor& parameters, const at::Tensor& observed,
+                     const at::Tensor& values) const;
+  /// Expected information about the logits of the correlations of all blocks of at
+  /// least two rows: [R, correlated].
+  at::Tensor expected_information(const at::Tensor& parameters) const;
+  at::Tensor most_likely_pooled(const at::Tensor& latents) const;
   /// Latents of the batch summed over the batch's rows of the same block, one sum for
   /// each row of the batch: [R, b, p].
   at::Tensor sums_within_batch(const at::Tensor& blocks,

@@ -211,7 +211,7 @@ ConditionalLaw Dependence::condition(const at::Tensor& parameters,
 ConditionalRows Dependence::condition_rows(const at::Tensor& parameters,
                                            const at::Tensor& observed,
                                            const at::Tensor& latents) const {
-  const auto law = condition(parameters, observed, latents);
+  const ConditionalLaw law = condition(parameters, observed, latents);
   return {law.rows, law.mean, law.covariance.diagonal().clone()};
 }
 

@@ -54,11 +54,11 @@ struct ConditionalLaw {
   at::Tensor covariance;  ///< [m, m] float64
 };
 
-/// The law of every unknown row by itself given observed ones.
+/// The law of each unknown row by itself given all observed rows.
 struct ConditionalRows {
   at::Tensor rows;      ///< [m] int64, the unknown rows in increasing order
   at::Tensor mean;      ///< [m, p] float64
-  at::Tensor variance;  ///< [m] float64, of each column
+  at::Tensor variance;  ///< [m] float64, the same in all columns
 };
 
 /// A structure of C over n rows with k parameters (correlations, variance shares).
@@ -167,8 +167,8 @@ class Dependence {
   virtual ConditionalLaw condition(const at::Tensor& parameters,
                                    const at::Tensor& observed,
                                    const at::Tensor& latents) const;
-  /// Law of every other row by itself given the latents of some rows. Costs as
-  /// condition() does, unless a structure knows better.
+  /// The same for each row by itself, without what it has in common with other unknown
+  /// rows. The default takes the diagonal of condition().
   virtual ConditionalRows condition_rows(const at::Tensor& parameters,
                                          const at::Tensor& observed,
                                          const at::Tensor& latents) const;

@@ -123,7 +123,7 @@ class Families::Memory final : public LatentMemory {
 const double* Families::eigenvectors_of_row(std::int64_t row) const {
   const Component& component = component_of(row);
   return eigenvectors_.data() + component.vectors +
-         place_of_row_[index(row)] * component.size;
+         members_.place_of_row[index(row)] * component.size;
 }
 
 std::int64_t Families::rows_of_largest_component() const {
@@ -145,19 +145,19 @@ at::Tensor Families::rotate(const at::Tensor& latents) const {
   for (std::int64_t r = 0; r < latents.size(0); ++r) {
     const double* in = latents.data_ptr<double>() + r * rows() * p;
     double* out = rotated.data_ptr<double>() + r * rows() * p;
-    at::parallel_for(0, component_count(), kComponentsPerTask,
-                     [&](std::int64_t begin, std::int64_t end) {
-                       for (std::int64_t f = begin; f < end; ++f) {
-                         const Component& component = components_[index(f)];
-                         const double* vectors =
-                             eigenvectors_.data() + component.vectors;
-                         for (std::int64_t i = 0; i < component.size; ++i) {
-                           const std::int64_t row = row_at_[index(component.first + i)];
-                           add_rotation(vectors + i * component.size, component.size,
-                                        in + row * p, p, out + component.first * p);
-                         }
-                       }
-                     });
+    at::parallel_for(
+        0, component_count(), kComponentsPerTask,
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t f = begin; f < end; ++f) {
+            const Component& component = components_[index(f)];
+            const double* vectors = eigenvectors_.data() + component.vectors;
+            for (std::int64_t i = 0; i < component.size; ++i) {
+              const std::int64_t row = members_.row_at[index(component.first + i)];
+              add_rotation(vectors + i * component.size, component.size, in + row * p,
+                           p, out + component.first * p);
+            }
+          }
+        });
   }
   return rotated;
 }
@@ -199,20 +199,20 @@ at::Tensor Families::precision_times(const at::Tensor& parameters,
     const double* in = rotated.data_ptr<double>() + r * rows() * p;
     double* out = result.data_ptr<double>() + r * rows() * p;
     const double* variances_in = variance.data_ptr<double>() + r * variance.size(1);
-    at::parallel_for(0, component_count(), kComponentsPerTask,
-                     [&](std::int64_t begin, std::int64_t end) {
-                       for (std::int64_t f = begin; f < end; ++f) {
-                         const Component& component = components_[index(f)];
-                         const double* vectors =
-                             eigenvectors_.data() + component.vectors;
-                         for (std::int64_t i = 0; i < component.size; ++i) {
-                           rotate_back(vectors + i * component.size, variances_in,
-                                       distinct_index_.data() + component.first,
-                                       component.size, in + component.first * p, p,
-                                       out + row_at_[index(component.first + i)] * p);
-                         }
-                       }
-                     });
+    at::parallel_for(
+        0, component_count(), kComponentsPerTask,
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t f = begin; f < end; ++f) {
+            const Component& component = components_[index(f)];
+            const double* vectors = eigenvectors_.data() + component.vectors;
+            for (std::int64_t i = 0; i < component.size; ++i) {
+              rotate_back(vectors + i * component.size, variances_in,
+                          distinct_index_.data() + component.first, component.size,
+                          in + component.first * p, p,
+                          out + members_.row_at[index(component.first + i)] * p);
+            }
+          }
+        });
   }
   return result.to(latents.device());
 }
@@ -235,7 +235,8 @@ void Families::for_each_group(const at::Tensor& rows, const Visit& visit) const 
   std::vector<std::pair<std::int64_t, std::int64_t>> order;
   order.reserve(index(row.size(0)));
   for (std::int64_t j = 0; j < row.size(0); ++j) {
-    order.emplace_back(component_of_row_[index(row.data_ptr<std::int64_t>()[j])], j);
+    order.emplace_back(
+        members_.component_of_row[index(row.data_ptr<std::int64_t>()[j])], j);
   }
   std::sort(order.begin(), order.end());
   std::vector<std::int64_t> positions;

@@ -6,14 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "kinflow/core/compressed_rows.h"
+#include "kinflow/dependence/components.h"
 #include "kinflow/dependence/relationship.h"
 
 namespace kinflow {
-
-/// InputError, with `name` in front, where the arrays do not fit together or hold
-/// numbers that are not finite.
-void check_compressed_rows(const CompressedRows& matrix, const std::string& name);
 
 struct FamiliesOptions {
   /// A connected component of more rows is refused: its decomposition needs three
@@ -39,7 +35,7 @@ class Families final : public Dependence {
   explicit Families(const CompressedRows& relationship, FamiliesOptions options = {});
 
   std::int64_t rows() const override {
-    return static_cast<std::int64_t>(component_of_row_.size());
+    return static_cast<std::int64_t>(members_.row_at.size());
   }
   std::int64_t parameter_count() const override { return 1; }
   std::string kind() const override { return "families"; }
@@ -49,7 +45,7 @@ class Families final : public Dependence {
   }
   /// [n], numbered in the order of their first rows.
   const std::vector<std::int64_t>& component_of_row() const {
-    return component_of_row_;
+    return members_.component_of_row;
   }
   std::int64_t rows_of_largest_component() const;
   std::int64_t distinct_eigenvalues() const { return distinct_.size(0); }
@@ -76,7 +72,10 @@ class Families final : public Dependence {
   /// Works family by family; the result's covariance is [m, m] all the same.
   ConditionalLaw condition(const at::Tensor& parameters, const at::Tensor& observed,
                            const at::Tensor& latents) const override;
-  /// Works family by family: O(n p) for families of bounded size.
+  /// These two work family by family: O(n p) for families of bounded size.
+  ConditionalRows condition_rows(const at::Tensor& parameters,
+                                 const at::Tensor& observed,
+                                 const at::Tensor& latents) const override;
   at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
                           const at::Tensor& latents, Random& random) const override;
 
@@ -97,14 +96,12 @@ class Families final : public Dependence {
     std::vector<std::int64_t> positions;
   };
 
-  /// Numbers the components, in order of their first rows, and lists their rows.
-  void find_components(const CompressedRows& relationship);
   void decompose(const CompressedRows& relationship, std::int64_t number);
   void number_eigenvalues();
 
   const Component& component_of(std::int64_t row) const {
     return components_[static_cast<std::size_t>(
-        component_of_row_[static_cast<std::size_t>(row)])];
+        members_.component_of_row[static_cast<std::size_t>(row)])];
   }
   /// The row's numbers in the m eigenvectors of its component.
   const double* eigenvectors_of_row(std::int64_t row) const;
@@ -128,15 +125,13 @@ class Families final : public Dependence {
   template <typename Visit>
   void for_each_group(const at::Tensor& rows, const Visit& visit) const;
 
+  Components members_;
   std::vector<Component> components_;
-  std::vector<std::int64_t> component_of_row_;  // [n]
-  std::vector<std::int64_t> place_of_row_;      // [n], within the component
-  std::vector<std::int64_t> row_at_;            // [n], rows in order of components
-  std::vector<double> eigenvalues_;             // [n], in order of components
-  std::vector<double> eigenvectors_;            // sum of m^2
-  std::vector<std::int64_t> distinct_index_;    // [n], of each eigenvalue
-  at::Tensor distinct_;                         // [distinct] float64, increasing
-  at::Tensor distinct_counts_;                  // [distinct] float64
+  std::vector<double> eigenvalues_;           // [n], in order of components
+  std::vector<double> eigenvectors_;          // sum of m^2
+  std::vector<std::int64_t> distinct_index_;  // [n], of each eigenvalue
+  at::Tensor distinct_;                       // [distinct] float64, increasing
+  at::Tensor distinct_counts_;                // [distinct] float64
 };
 
 }  // namespace kinflow

@@ -2,15 +2,14 @@
 // laws.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <cblas.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <lapacke.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "kinflow/core/error.h"
@@ -26,53 +25,21 @@ constexpr std::int64_t kLargeComponent = 256;
 constexpr std::int64_t kComponentsPerTask = 64;
 /// As in decompose_relationship().
 constexpr double kRounding = 1e-8;
-constexpr double kAsymmetry = 1e-8;
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// The representative of i's set; halves the paths on the way.
-std::int64_t representative(std::vector<std::int64_t>& parent, std::int64_t i) {
-  while (parent[index(i)] != i) {
-    parent[index(i)] = parent[index(parent[index(i)])];
-    i = parent[index(i)];
-  }
-  return i;
-}
-
 }  // namespace
-
-void check_compressed_rows(const CompressedRows& matrix, const std::string& name) {
-  const auto& starts = matrix.row_starts;
-  if (starts.size() < 2 || starts.front() != 0 ||
-      !std::is_sorted(starts.begin(), starts.end()) ||
-      index(starts.back()) != matrix.columns.size() ||
-      matrix.columns.size() != matrix.values.size()) {
-    throw InputError(fmt::format(
-        "[{}] expected at least one row, row starts that increase from 0 to the number "
-        "of elements, and as many columns as values",
-        name));
-  }
-  const auto n = static_cast<std::int64_t>(starts.size()) - 1;
-  for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t e = starts[index(i)]; e < starts[index(i + 1)]; ++e) {
-      const std::int64_t j = matrix.columns[index(e)];
-      if (j < 0 || j >= n) {
-        throw InputError(
-            fmt::format("[{}] expected columns from 1 to {}, received {} in row {}",
-                        name, n, j + 1, i + 1));
-      }
-      if (!std::isfinite(matrix.values[index(e)])) {
-        throw InputError(fmt::format(
-            "[{}] expected finite numbers, received {} in row {}, column {}", name,
-            matrix.values[index(e)], i + 1, j + 1));
-      }
-    }
-  }
-}
 
 Families::Families(const CompressedRows& relationship, FamiliesOptions options) {
   check_compressed_rows(relationship, "Families");
-  find_components(relationship);
+  members_ = connected_components({&relationship});
+  std::int64_t vectors = 0;
+  for (std::int64_t f = 0; f < members_.count(); ++f) {
+    const std::int64_t size = members_.size(f);
+    components_.push_back(
+        {.first = members_.first[index(f)], .size = size, .vectors = vectors});
+    vectors += size * size;
+  }
   if (const std::int64_t largest = rows_of_largest_component();
       largest > options.largest_component) {
     throw InputError(fmt::format(
@@ -81,9 +48,8 @@ Families::Families(const CompressedRows& relationship, FamiliesOptions options) 
         "factor of low rank or a dense matrix would serve it",
         options.largest_component, largest));
   }
-  eigenvalues_.resize(component_of_row_.size());
-  const Component& last = components_.back();
-  eigenvectors_.resize(index(last.vectors + last.size * last.size));
+  eigenvalues_.resize(members_.row_at.size());
+  eigenvectors_.resize(index(vectors));
   at::parallel_for(0, component_count(), kComponentsPerTask,
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t f = begin; f < end; ++f) {
@@ -98,81 +64,11 @@ Families::Families(const CompressedRows& relationship, FamiliesOptions options) 
   number_eigenvalues();
 }
 
-void Families::find_components(const CompressedRows& relationship) {
-  const auto n = static_cast<std::int64_t>(relationship.row_starts.size()) - 1;
-  std::vector<std::int64_t> parent(index(n));
-  std::iota(parent.begin(), parent.end(), 0);
-  for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t e = relationship.row_starts[index(i)];
-         e < relationship.row_starts[index(i + 1)]; ++e) {
-      if (relationship.values[index(e)] == 0) continue;
-      const std::int64_t a = representative(parent, i);
-      const std::int64_t b = representative(parent, relationship.columns[index(e)]);
-      // The smaller row stands for both, so that it is a component's first row.
-      parent[index(std::max(a, b))] = std::min(a, b);
-    }
-  }
-  component_of_row_.resize(index(n));
-  place_of_row_.resize(index(n));
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t first = representative(parent, i);
-    if (first == i) {
-      component_of_row_[index(i)] = component_count();
-      components_.push_back({.first = 0, .size = 0, .vectors = 0});
-    } else {
-      component_of_row_[index(i)] = component_of_row_[index(first)];
-    }
-    place_of_row_[index(i)] = components_[index(component_of_row_[index(i)])].size++;
-  }
-  std::int64_t first = 0, vectors = 0;
-  for (Component& component : components_) {
-    component.first = first;
-    component.vectors = vectors;
-    first += component.size;
-    vectors += component.size * component.size;
-  }
-  row_at_.resize(index(n));
-  for (std::int64_t i = 0; i < n; ++i) {
-    row_at_[index(component_of(i).first + place_of_row_[index(i)])] = i;
-  }
-}
-
 void Families::decompose(const CompressedRows& relationship, std::int64_t number) {
   const Component& component = components_[index(number)];
   const std::int64_t m = component.size;
-  std::vector<double> dense(index(m * m), 0);
-  std::vector<char> is_set(index(m * m), 0);
-  double largest_element = 0;
-  for (std::int64_t i = 0; i < m; ++i) {
-    const std::int64_t row = row_at_[index(component.first + i)];
-    for (std::int64_t e = relationship.row_starts[index(row)];
-         e < relationship.row_starts[index(row + 1)]; ++e) {
-      const std::int64_t column = relationship.columns[index(e)];
-      const double value = relationship.values[index(e)];
-      if (value == 0) continue;
-      const std::size_t place = index(i * m + place_of_row_[index(column)]);
-      if (is_set[place]) {
-        throw InputError(fmt::format(
-            "[Families] expected every element once, received row {}, column {} twice",
-            row + 1, column + 1));
-      }
-      is_set[place] = 1;
-      dense[place] = value;
-      largest_element = std::max(largest_element, std::abs(value));
-    }
-  }
-  for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t j = 0; j < i; ++j) {
-      const double below = dense[index(i * m + j)], above = dense[index(j * m + i)];
-      if (std::abs(below - above) <= kAsymmetry * largest_element) continue;
-      const std::int64_t row = row_at_[index(component.first + i)] + 1;
-      const std::int64_t column = row_at_[index(component.first + j)] + 1;
-      throw InputError(fmt::format(
-          "[Families] expected a symmetric matrix with both triangles, received {} in "
-          "row {}, column {} and {} in row {}, column {}",
-          below, row, column, above, column, row));
-    }
-  }
+  std::vector<double> dense(index(m * m));
+  write_component(relationship, members_, number, "Families", dense.data());
   double* values = eigenvalues_.data() + component.first;
   double* vectors = eigenvectors_.data() + component.vectors;
   if (m == 1) {
@@ -198,7 +94,7 @@ void Families::decompose(const CompressedRows& relationship, std::int64_t number
   if (values[0] < -kRounding * static_cast<double>(m) * std::max(values[m - 1], 0.0)) {
     std::vector<std::int64_t> some;
     for (std::int64_t i = 0; i < std::min<std::int64_t>(m, 8); ++i) {
-      some.push_back(row_at_[index(component.first + i)] + 1);
+      some.push_back(members_.row_at[index(component.first + i)] + 1);
     }
     throw InputError(fmt::format(
         "[Families] expected a positive semidefinite matrix, received a family of {} "
@@ -224,7 +120,7 @@ void Families::number_eigenvalues() {
 }
 
 at::Tensor Families::component_rows(const Component& component) const {
-  return at::tensor(at::ArrayRef<std::int64_t>(row_at_.data() + component.first,
+  return at::tensor(at::ArrayRef<std::int64_t>(members_.row_at.data() + component.first,
                                                index(component.size)),
                     at::kLong);
 }
@@ -247,7 +143,7 @@ at::Tensor Families::sample(const at::Tensor& parameters, std::int64_t columns,
   at::Tensor draw = at::zeros_like(normal);
   for (const Component& component : components_) {
     for (std::int64_t i = 0; i < component.size; ++i) {
-      const std::int64_t row = row_at_[index(component.first + i)];
+      const std::int64_t row = members_.row_at[index(component.first + i)];
       double* out = draw.data_ptr<double>() + row * columns;
       for (std::int64_t k = 0; k < component.size; ++k) {
         const std::int64_t at_k = component.first + k;
@@ -277,10 +173,10 @@ std::vector<Families::Observed> Families::observed_components(
   std::map<std::int64_t, Observed> found;
   const auto* rows_in = observed.data_ptr<std::int64_t>();
   for (std::int64_t j = 0; j < observed.size(0); ++j) {
-    const std::int64_t number = component_of_row_[index(rows_in[j])];
+    const std::int64_t number = members_.component_of_row[index(rows_in[j])];
     Observed& of_component = found[number];
     of_component.component = number;
-    of_component.places.push_back(place_of_row_[index(rows_in[j])]);
+    of_component.places.push_back(members_.place_of_row[index(rows_in[j])]);
     of_component.positions.push_back(j);
   }
   std::vector<Observed> result;
@@ -322,6 +218,82 @@ ConditionalLaw Families::condition(const at::Tensor& parameters,
   }
   const at::Device device = latents.device();
   return {unknown.to(device), mean.to(device), covariance.to(device)};
+}
+
+ConditionalRows Families::condition_rows(const at::Tensor& parameters,
+                                         const at::Tensor& observed,
+                                         const at::Tensor& latents) const {
+  const at::Tensor unknown = checked_unknown_rows(observed, latents).cpu();
+  const at::Tensor one = checked_one_replica(parameters).cpu();
+  const at::Tensor known = latents.to(at::kCPU, at::kDouble).contiguous();
+  const at::Tensor variances_in = variances(one.unsqueeze(0));
+  at::Tensor mean = at::zeros({rows(), known.size(1)}, at::kDouble);
+  at::Tensor variance = at::zeros({rows()}, at::kDouble);
+  // The diagonal of C, which stays where no relative is observed.
+  for (std::int64_t row = 0; row < rows(); ++row) {
+    const Component& component = component_of(row);
+    const double* vectors = eigenvectors_of_row(row);
+    const auto* which = distinct_index_.data() + component.first;
+    for (std::int64_t k = 0; k < component.size; ++k) {
+      variance.data_ptr<double>()[row] +=
+          vectors[k] * vectors[k] * variances_in.data_ptr<double>()[which[k]];
+    }
+  }
+  // Everything else by BLAS, without tensors, whose overhead would be most of the time.
+  const std::int64_t p = known.size(1);
+  std::vector<double> scaled, among, sides;
+  for (const Observed& part : observed_components(observed.cpu().contiguous())) {
+    const Component& component = components_[index(part.component)];
+    const double* vectors = eigenvectors_.data() + component.vectors;
+    const auto* which = distinct_index_.data() + component.first;
+    const std::int64_t m = component.size;
+    const auto w = static_cast<std::int64_t>(part.places.size());
+    scaled.resize(index(w * m));
+    for (std::int64_t a = 0; a < w; ++a) {
+      for (std::int64_t k = 0; k < m; ++k) {
+        scaled[index(a * m + k)] = vectors[part.places[index(a)] * m + k] *
+                                   variances_in.data_ptr<double>()[which[k]];
+      }
+    }
+    // Side by side: C of observed with all rows, and the observed latents.
+    const std::int64_t width = m + p;
+    sides.resize(index(w * width));
+    const auto size = [](std::int64_t i) { return static_cast<int>(i); };
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size(w), size(m), size(m), 1,
+                scaled.data(), size(m), vectors, size(m), 0, sides.data(), size(width));
+    among.resize(index(w * w));
+    for (std::int64_t a = 0; a < w; ++a) {
+      std::copy_n(known.data_ptr<double>() + part.positions[index(a)] * p, p,
+                  sides.data() + a * width + m);
+      for (std::int64_t b = 0; b < w; ++b) {
+        among[index(a * w + b)] = sides[index(a * width + part.places[index(b)])];
+      }
+    }
+    // The upper triangle of LAPACK's columns is the lower one of rows.
+    if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', static_cast<lapack_int>(w), among.data(),
+                       static_cast<lapack_int>(w)) != 0) {
+      throw NumericalError(fmt::format(
+          "[families] the covariance of {} observed rows of a family is not positive "
+          "definite",
+          w));
+    }
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit,
+                size(w), size(width), 1, among.data(), size(w), sides.data(),
+                size(width));
+    for (std::int64_t i = 0; i < m; ++i) {
+      const std::int64_t row = members_.row_at[index(component.first + i)];
+      for (std::int64_t a = 0; a < w; ++a) {
+        const double* side = sides.data() + a * width;
+        variance.data_ptr<double>()[row] -= side[i] * side[i];
+        for (std::int64_t c = 0; c < p; ++c) {
+          mean.data_ptr<double>()[row * p + c] += side[i] * side[m + c];
+        }
+      }
+    }
+  }
+  const at::Device device = latents.device();
+  return {unknown.to(device), mean.index_select(0, unknown).to(device),
+          variance.index_select(0, unknown).to(device)};
 }
 
 at::Tensor Families::sample_given(const at::Tensor& parameters,

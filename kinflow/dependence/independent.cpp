@@ -77,4 +77,14 @@ at::Tensor Independent::covariance(const at::Tensor& parameters) const {
   return at::eye(rows(), checked_one_replica(parameters).options());
 }
 
+ConditionalRows Independent::condition_rows(const at::Tensor& parameters,
+                                            const at::Tensor& observed,
+                                            const at::Tensor& latents) const {
+  checked_one_replica(parameters);
+  const at::Tensor unknown = checked_unknown_rows(observed, latents);
+  const auto numbers = latents.options().dtype(at::kDouble);
+  return {unknown, at::zeros({unknown.size(0), latents.size(1)}, numbers),
+          at::ones({unknown.size(0)}, numbers)};
+}
+
 }  // namespace kinflow

@@ -28,6 +28,9 @@ class Independent final : public Dependence {
   at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
                     Random& random) const override;
   at::Tensor covariance(const at::Tensor& parameters) const override;
+  ConditionalRows condition_rows(const at::Tensor& parameters,
+                                 const at::Tensor& observed,
+                                 const at::Tensor& latents) const override;
 
  private:
   std::int64_t rows_;

@@ -72,13 +72,22 @@ class KalmanFilter {
                  (Number(1) - own_share_) * innovation;
     return result;
   }
+  /// Moves past a row that is not observed. @param gap as in step()
+  void skip(double gap) {
+    Number transition, innovation;
+    move(gap, transition, innovation);
+    predicted_ =
+        transition * transition * predicted_ + (Number(1) - own_share_) * innovation;
+  }
+  /// Variance of the next row's state given the observed rows before.
+  const Number& predicted() const { return predicted_; }
 
  private:
   void move(double gap, Number& transition, Number& innovation) const;
 
   double decay_rate_;
   Number own_share_;
-  Number predicted_;  // variance of the state given the rows before
+  Number predicted_;
 };
 
 template <>

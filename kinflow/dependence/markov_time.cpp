@@ -3,7 +3,6 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include <numeric>
 
 #include "kinflow/core/error.h"
+#include "kinflow/dependence/decay_rate.h"
 #include "kinflow/dependence/kalman_filter.h"
 
 namespace kinflow {
@@ -103,11 +103,6 @@ class MarkovTime::Memory final : public LatentMemory {
 
 MarkovTime::MarkovTime(const at::Tensor& times, MarkovTimeOptions options)
     : options_(options) {
-  if (times.dim() != 1 || times.size(0) == 0) {
-    throw InputError(
-        fmt::format("[MarkovTime] expected times [n] with n >= 1, received [{}]",
-                    fmt::join(times.sizes(), ", ")));
-  }
   if (options.decay_rate &&
       !(*options.decay_rate > 0 && std::isfinite(*options.decay_rate))) {
     throw InputError(
@@ -119,14 +114,9 @@ MarkovTime::MarkovTime(const at::Tensor& times, MarkovTimeOptions options)
         fmt::format("[MarkovTime] expected stretches of at least 1 row, received {}",
                     options.stretch_rows));
   }
-  times_ = on_cpu(times);
+  times_ = on_cpu(checked_times(times, "MarkovTime"));
   const double* time = times_.data_ptr<double>();
   const std::int64_t n = times_.size(0);
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (std::isfinite(time[i])) continue;
-    throw InputError(fmt::format(
-        "[MarkovTime] expected finite times, received {} in row {}", time[i], i + 1));
-  }
   row_at_.resize(index(n));
   std::iota(row_at_.begin(), row_at_.end(), 0);
   std::stable_sort(row_at_.begin(), row_at_.end(),

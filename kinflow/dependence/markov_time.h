@@ -89,7 +89,10 @@ class MarkovTime final : public Dependence {
   /// O(n m) for m unknown rows.
   ConditionalLaw condition(const at::Tensor& parameters, const at::Tensor& observed,
                            const at::Tensor& latents) const override;
-  /// O(n p).
+  /// These two: O(n p).
+  ConditionalRows condition_rows(const at::Tensor& parameters,
+                                 const at::Tensor& observed,
+                                 const at::Tensor& latents) const override;
   at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
                           const at::Tensor& latents, Random& random) const override;
 
@@ -147,6 +150,8 @@ class MarkovTime final : public Dependence {
                     double* gradient) const;
   /// (1 - lambda) G x for x [n, c]: the expected states where x = C^-1 u.
   at::Tensor common_covariance_times(const Setting& setting, const at::Tensor& x) const;
+  /// Variance of every row's state given the observed rows other than itself: [n].
+  at::Tensor state_variances(const Setting& setting, const at::Tensor& observed) const;
   /// The rows' regression on observed ones times what is given for these: [n, c].
   at::Tensor regress(const at::Tensor& parameters, const at::Tensor& observed,
                      const at::Tensor& values) const;

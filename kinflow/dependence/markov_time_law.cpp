@@ -6,13 +6,12 @@
 #include <cmath>
 #include <cstddef>
 
+#include "kinflow/dependence/decay_rate.h"
 #include "kinflow/dependence/kalman_filter.h"
 #include "kinflow/dependence/markov_time.h"
 
 namespace kinflow {
 namespace {
-
-constexpr double kSmallestRate = 1e-12;
 
 at::Tensor on_cpu(const at::Tensor& tensor) {
   return tensor.to(at::kCPU, at::kDouble).contiguous();
@@ -170,16 +169,14 @@ at::Tensor MarkovTime::pairs_parameter_gradient(const at::Tensor& parameters,
 at::Tensor MarkovTime::to_unconstrained(const at::Tensor& parameters) const {
   at::Tensor result = Dependence::to_unconstrained(parameters);
   if (options_.decay_rate) return result;
-  const at::Tensor rate = parameters.select(1, 1).to(at::kDouble);
-  result.select(1, 1).copy_(rate.clamp(kSmallestRate, 1 / kSmallestRate).log());
+  result.select(1, 1).copy_(rate_to_unconstrained(parameters.select(1, 1)));
   return result;
 }
 
 at::Tensor MarkovTime::from_unconstrained(const at::Tensor& unconstrained) const {
   at::Tensor result = Dependence::from_unconstrained(unconstrained);
   if (options_.decay_rate) return result;
-  const at::Tensor rate = unconstrained.select(1, 1).to(at::kDouble).exp();
-  result.select(1, 1).copy_(rate.clamp(kSmallestRate, 1 / kSmallestRate));
+  result.select(1, 1).copy_(rate_from_unconstrained(unconstrained.select(1, 1)));
   return result;
 }
 
@@ -206,8 +203,7 @@ at::Tensor MarkovTime::prior_objective(const at::Tensor& parameters) const {
 at::Tensor MarkovTime::default_parameters() const {
   at::Tensor result = Dependence::default_parameters();
   if (options_.decay_rate) return result;
-  const double span = (times_.max() - times_.min()).item<double>();
-  result[1] = span > 0 ? static_cast<double>(rows() - 1) / span : 1;
+  result[1] = 1 / mean_gap(times_);
   return result;
 }
 
@@ -302,6 +298,52 @@ ConditionalLaw MarkovTime::condition(const at::Tensor& parameters,
       common_with_unknown(time.squeeze(0)) + at::diag(own) - explained;
   const at::Device device = latents.device();
   return {unknown.to(device), mean.to(device), covariance.to(device)};
+}
+
+at::Tensor MarkovTime::state_variances(const Setting& setting,
+                                       const at::Tensor& observed) const {
+  const std::int64_t n = rows();
+  at::Tensor is_seen = at::zeros({n}, at::kBool).index_fill_(0, observed, true);
+  const auto pass = [&](KalmanFilter<double>& filter, std::int64_t row, double gap) {
+    const double predicted = filter.predicted();
+    if (is_seen.data_ptr<bool>()[row]) {
+      filter.step(gap);
+    } else {
+      filter.skip(gap);
+    }
+    return predicted;
+  };
+  at::Tensor result = at::empty({n}, at::kDouble);
+  KalmanFilter<double> forward(setting.own_share, setting.decay_rate);
+  for (std::int64_t k = 0; k < n; ++k) {
+    const std::int64_t row = row_at_[index(k)];
+    result.data_ptr<double>()[row] = pass(forward, row, gap_after_[index(k)]);
+  }
+  // What the rows before and the rows after say is independent given the state: their
+  // precisions add up, and the state's own, which both count, counts once.
+  const double own = 1 - setting.own_share;
+  KalmanFilter<double> backward(setting.own_share, setting.decay_rate);
+  for (std::int64_t k = n - 1; k >= 0; --k) {
+    const std::int64_t row = row_at_[index(k)];
+    double& before = result.data_ptr<double>()[row];
+    const double after = pass(backward, row, k > 0 ? gap_after_[index(k - 1)] : 0);
+    before = before / (1 + before / after * ((own - after) / own));
+  }
+  return result;
+}
+
+ConditionalRows MarkovTime::condition_rows(const at::Tensor& parameters,
+                                           const at::Tensor& observed,
+                                           const at::Tensor& latents) const {
+  const at::Tensor unknown = checked_unknown_rows(observed, latents);
+  const at::Tensor one = on_cpu(checked_one_replica(parameters));
+  const at::Tensor seen = observed.cpu();
+  const Setting setting = settings(one.unsqueeze(0))[0];
+  const at::Tensor mean = regress(one, seen, on_cpu(latents));
+  const at::Tensor variance = state_variances(setting, seen) + setting.own_share;
+  const at::Device device = latents.device();
+  return {unknown, mean.to(device).index_select(0, unknown),
+          variance.to(device).index_select(0, unknown)};
 }
 
 at::Tensor MarkovTime::sample_given(const at::Tensor& parameters,

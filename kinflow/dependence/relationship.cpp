@@ -295,6 +295,51 @@ ConditionalLaw Relationship::condition(const at::Tensor& parameters,
           at::mm(whitened.t(), whitened) + at::diag(own)};
 }
 
+ConditionalRows Relationship::condition_rows(const at::Tensor& parameters,
+                                             const at::Tensor& observed,
+                                             const at::Tensor& latents) const {
+  if (!is_complete()) {
+    const FactorLaw factors = factors_given(parameters, observed, latents);
+    const at::Tensor loading = factors.loading.index_select(0, factors.unknown);
+    const at::Tensor whitened =
+        at::linalg_solve_triangular(factors.root, loading.t(), /*upper=*/false);
+    return {factors.unknown, at::mm(loading, factors.mean),
+            whitened.square().sum(0) + checked_one_replica(parameters)};
+  }
+  const at::Tensor unknown = checked_unknown_rows(observed, latents);
+  const at::Tensor variance =
+      variances(checked_one_replica(parameters).unsqueeze(0)).squeeze(1);
+  const at::Tensor seen = eigenvectors().index_select(0, observed);
+  const at::Tensor unseen = eigenvectors().index_select(0, unknown);
+  const at::Tensor known = latents.to(at::kDouble);
+  const auto factor = [](const at::Tensor& matrix) {
+    const auto [lower, info] = at::linalg_cholesky_ex(matrix);
+    if (info.item<int>() != 0) {
+      throw NumericalError(
+          "[relationship] the covariance of the observed rows is not positive "
+          "definite");
+    }
+    return lower;
+  };
+  if (unknown.size(0) <= observed.size(0)) {
+    // With A = C^-1 the unknown rows have the covariance A_MM^-1 and the mean
+    // -A_MM^-1 A_MO U_O.
+    const at::Tensor scaled = unseen / variance;
+    const at::Tensor lower = factor(at::mm(scaled, unseen.t()));
+    return {unknown,
+            -at::cholesky_solve(at::mm(scaled, at::mm(seen.t(), known)), lower),
+            at::cholesky_inverse(lower).diagonal().clone()};
+  }
+  const at::Tensor scaled = seen * variance;
+  const at::Tensor lower = factor(at::mm(scaled, seen.t()));
+  const at::Tensor whitened =
+      at::linalg_solve_triangular(lower, at::mm(scaled, unseen.t()), /*upper=*/false);
+  const at::Tensor whitened_latents =
+      at::linalg_solve_triangular(lower, known, /*upper=*/false);
+  return {unknown, at::mm(whitened.t(), whitened_latents),
+          at::mv(unseen.square(), variance) - whitened.square().sum(0)};
+}
+
 at::Tensor Relationship::sample_given(const at::Tensor& parameters,
                                       const at::Tensor& observed,
                                       const at::Tensor& latents, Random& random) const {

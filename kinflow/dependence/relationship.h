@@ -56,6 +56,11 @@ class Relationship final : public Dependence {
   /// O(q k^2 + m^2 k) for q observed and m unknown rows where G is of low rank.
   ConditionalLaw condition(const at::Tensor& parameters, const at::Tensor& observed,
                            const at::Tensor& latents) const override;
+  /// O(n k (k + p)) where G is of low rank. Otherwise the smaller of the observed rows'
+  /// part of C and the unknown rows' part of C^-1 is factorised.
+  ConditionalRows condition_rows(const at::Tensor& parameters,
+                                 const at::Tensor& observed,
+                                 const at::Tensor& latents) const override;
   /// O(n k (k + p)) where G is of low rank.
   at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
                           const at::Tensor& latents, Random& random) const override;

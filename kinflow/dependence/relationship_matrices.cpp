@@ -1,4 +1,4 @@
-// Relationship matrices from principal components, times and blocks.
+// Relationship matrices from principal components and times.
 #include "kinflow/dependence/relationship_matrices.h"
 
 #include <ATen/ATen.h>
@@ -9,23 +9,14 @@
 #include <cstdint>
 
 #include "kinflow/core/error.h"
+#include "kinflow/dependence/decay_rate.h"
 
 namespace kinflow {
 namespace {
 
 /// t_i - t_j: [n, n].
 at::Tensor time_differences(const at::Tensor& times, double decay_rate) {
-  if (times.dim() != 1 || times.size(0) == 0) {
-    throw InputError(fmt::format("[time] expected times [n] with n >= 1, received [{}]",
-                                 fmt::join(times.sizes(), ", ")));
-  }
-  const at::Tensor time = times.to(at::kDouble);
-  const at::Tensor finite = time.isfinite();
-  if (!finite.all().item<bool>()) {
-    const auto row = at::nonzero(finite.logical_not())[0][0].item<std::int64_t>();
-    throw InputError(fmt::format("[time] expected finite times, received {} in row {}",
-                                 time[row].item<double>(), row + 1));
-  }
+  const at::Tensor time = checked_times(times, "time");
   if (!(decay_rate > 0 && std::isfinite(decay_rate))) {
     throw InputError(
         fmt::format("[time] expected a positive decay rate, received {}", decay_rate));
@@ -64,16 +55,6 @@ at::Tensor gaussian_time_relationship(const at::Tensor& times, double decay_rate
 
 at::Tensor markov_time_relationship(const at::Tensor& times, double decay_rate) {
   return (time_differences(times, decay_rate).abs() * -decay_rate).exp();
-}
-
-at::Tensor block_relationship(const at::Tensor& block_of_row) {
-  if (block_of_row.dim() != 1 || block_of_row.scalar_type() != at::kLong ||
-      block_of_row.size(0) == 0) {
-    throw InputError(fmt::format(
-        "[blocks] expected block_of_row [n] int64 with n >= 1, received [{}] {}",
-        fmt::join(block_of_row.sizes(), ", "), toString(block_of_row.scalar_type())));
-  }
-  return (block_of_row.unsqueeze(1) == block_of_row.unsqueeze(0)).to(at::kDouble);
 }
 
 }  // namespace kinflow

@@ -20,8 +20,4 @@ at::Tensor gaussian_time_relationship(const at::Tensor& times, double decay_rate
 /// far cheaper as MarkovTime. InputError as above.
 at::Tensor markov_time_relationship(const at::Tensor& times, double decay_rate);
 
-/// G_ij = 1 where rows i and j have the same label, else 0: [n, n] float64.
-/// @param block_of_row [n] int64, any labels
-at::Tensor block_relationship(const at::Tensor& block_of_row);
-
 }  // namespace kinflow

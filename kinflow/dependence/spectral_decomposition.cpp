@@ -34,6 +34,13 @@ const char* const kLighterWays =
     "what needs less: --solver iterative (conjugate gradients; the matrix alone), "
     "--sparsify T (families), --relationship-pcs FILE (low rank)";
 
+[[noreturn]] void refuse_indefinite(double smallest) {
+  throw InputError(fmt::format(
+      "[Relationship] expected a positive semidefinite matrix, received one that is "
+      "not positive semidefinite: smallest eigenvalue {:.6g}",
+      smallest));
+}
+
 void require_lapack_rows(std::int64_t rows) {
   if (rows <= kLapackRows) return;
   throw InputError(
@@ -149,10 +156,7 @@ SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
   const double smallest = values[0].item<double>();
   const double largest = values[n - 1].item<double>();
   if (smallest < -kRounding * static_cast<double>(n) * largest) {
-    throw InputError(fmt::format(
-        "[Relationship] expected a positive semidefinite matrix, received one that is "
-        "not positive semidefinite: smallest eigenvalue {:.6g}",
-        smallest));
+    refuse_indefinite(smallest);
   }
   // LAPACK's columns are the rows of a row-major tensor.
   return {vectors.t().contiguous().to(relationship.device()),
@@ -187,17 +191,32 @@ SpectralDecomposition decompose_factor(const at::Tensor& factor) {
           singular.narrow(0, 0, rank).square().flip(0)};
 }
 
-void check_positive_semidefinite(const at::Tensor& relationship) {
-  at::Tensor raised = relationship.cpu().clone(at::MemoryFormat::Contiguous);
-  // The trace is at most n times the largest eigenvalue: what it adds is rounding.
-  raised.diagonal().add_(kRounding * raised.trace().item<double>());
-  const auto size = static_cast<lapack_int>(raised.size(0));
-  if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', size, raised.data_ptr<double>(), size) ==
-      0) {
-    return;
+std::optional<Indefinite> find_indefinite(const at::Tensor& matrices) {
+  // The trace is at most m times the largest eigenvalue: what it adds is rounding.
+  const at::Tensor diagonal = matrices.diagonal(0, 1, 2);
+  const at::Tensor rounding = kRounding * diagonal.sum(1, /*keepdim=*/true);
+  at::Tensor raised = matrices.clone();
+  raised.diagonal(0, 1, 2).add_(rounding);
+  const auto [factor, info] = at::linalg_cholesky_ex(raised);
+  const at::Tensor doubtful = at::nonzero(info).squeeze(1);
+  if (doubtful.size(0) == 0) return std::nullopt;
+  const at::Tensor values =
+      at::linalg_eigvalsh(matrices.index_select(0, doubtful)).cpu();
+  const auto m = static_cast<double>(matrices.size(2));
+  for (std::int64_t i = 0; i < values.size(0); ++i) {
+    const double smallest = values[i][0].item<double>();
+    const double largest = values[i][-1].item<double>();
+    if (smallest < -kRounding * m * std::max(largest, 0.0)) {
+      return Indefinite{doubtful[i].item<std::int64_t>(), smallest};
+    }
   }
-  raised.reset();
-  decompose_relationship(relationship);
+  return std::nullopt;
+}
+
+void check_positive_semidefinite(const at::Tensor& relationship) {
+  if (const auto wrong = find_indefinite(relationship.unsqueeze(0))) {
+    refuse_indefinite(wrong->eigenvalue);
+  }
 }
 
 }  // namespace kinflow

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "kinflow/core/memory.h"
 
@@ -53,10 +54,16 @@ SpectralDecomposition decompose_relationship(const at::Tensor& relationship);
 /// @param factor Z [n, k]
 SpectralDecomposition decompose_factor(const at::Tensor& factor);
 
-/// InputError where decompose_relationship() would refuse a symmetric matrix for a
-/// negative eigenvalue. Mostly a Cholesky factor decides, which is far cheaper and
-/// takes one n x n matrix.
-/// @param relationship [n, n] float64, symmetric, with a positive diagonal
+/// A matrix that decompose_relationship() would refuse for a negative eigenvalue.
+struct Indefinite {
+  std::int64_t place;  ///< among the matrices
+  double eigenvalue;   ///< its smallest
+};
+/// The first of some symmetric matrices that is not positive semidefinite. Mostly
+/// Cholesky factors decide, which is far cheaper than eigenvalues.
+/// @param matrices [count, m, m] float64
+std::optional<Indefinite> find_indefinite(const at::Tensor& matrices);
+/// InputError where a symmetric matrix [n, n] float64 is not positive semidefinite.
 void check_positive_semidefinite(const at::Tensor& relationship);
 
 }  // namespace kinflow

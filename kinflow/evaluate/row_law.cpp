@@ -10,7 +10,8 @@ RowLaw make_row_law(const Model& model, const DependenceRequest& request,
                     RowRelations relations, const std::vector<double>& instead,
                     Logger& logger) {
   const auto labels = relations.labels;
-  RowLaw made{.law = make_law(request, std::move(relations), at::kCPU, logger),
+  RowLaw made{.law = make_law(request, std::move(relations),
+                              model.flow->options().dimension, at::kCPU, logger),
               .parameters = {}};
   made.parameters =
       model.dependence.parameters_for_new_rows(request, *made.law, labels, instead);

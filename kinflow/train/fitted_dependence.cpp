@@ -95,12 +95,13 @@ at::Tensor start_parameters(const DependenceRequest& request, DependenceKind kin
 // Gives held-out rows their law, unless nothing is known of them or no two of them
 // depend on each other.
 void add_valid_law(FittedDependence& made, DependenceRequest request,
-                   RowRelations relations, at::Device device, Logger& logger) {
+                   RowRelations relations, std::int64_t columns, at::Device device,
+                   Logger& logger) {
   const auto kind = made.learned.kind;
   if (relations.rows == 0 || kind == DependenceKind::unstructured) return;
   // Held-out blocks are other ones, with the typical correlation.
   request.correlation = BlockCorrelation::shared;
-  auto law = make_law(request, std::move(relations), device, logger);
+  auto law = make_law(request, std::move(relations), columns, device, logger);
   if (law->parameter_count() == 0) return;
   made.valid_law = std::move(law);
   made.valid_weights =
@@ -151,7 +152,8 @@ FittedDependence make_fitted_dependence(const DependenceRequest& given,
     if (request.time_decay.size() == 1) learned.time_decay = request.time_decay.front();
   }
   const auto labels = rows.relations.labels;
-  made.law = make_law(request, std::move(rows.relations), device, logger);
+  const auto columns = rows.train.data.size(1);
+  made.law = make_law(request, std::move(rows.relations), columns, device, logger);
   const auto count = made.law->parameter_count();
   if (const auto* blocks = dynamic_cast<const Blocks*>(made.law.get())) {
     describe_blocks(*blocks, labels, learned);
@@ -160,7 +162,8 @@ FittedDependence make_fitted_dependence(const DependenceRequest& given,
     made.typical_weights = first_parameter(count).to(device);
   }
   if (count > 0) {
-    add_valid_law(made, request, std::move(rows.valid_relations), device, logger);
+    add_valid_law(made, request, std::move(rows.valid_relations), columns, device,
+                  logger);
   }
   made.start = start_parameters(request, learned.kind, options, *made.law).to(device);
   return made;

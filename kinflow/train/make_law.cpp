@@ -12,6 +12,7 @@
 #include "kinflow/data/check_relationship.h"
 #include "kinflow/data/table.h"
 #include "kinflow/dependence/families.h"
+#include "kinflow/dependence/gaussian_time.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/dependence/iterative_relationship.h"
 #include "kinflow/dependence/markov_time.h"
@@ -112,6 +113,7 @@ std::unique_ptr<Dependence> make_time(const DependenceRequest& request,
                                             ? std::optional(request.time_decay.front())
                                             : std::nullopt});
   }
+  if (!is_given) return std::make_unique<GaussianTime>(time_tensor(times).to(device));
   return make_spectral(decompose_relationship(gaussian_time_relationship(
                            time_tensor(times), request.time_decay.front())),
                        device);
@@ -119,40 +121,47 @@ std::unique_ptr<Dependence> make_time(const DependenceRequest& request,
 
 std::unique_ptr<Dependence> make_sum(const DependenceRequest& request,
                                      RowRelations relations, at::Device device) {
-  std::vector<at::Tensor> parts;
+  std::vector<SumPart> parts;
   if (!relations.labels.empty()) {
-    parts.push_back(block_relationship(block_tensor(relations.labels)));
+    parts.emplace_back(block_rows(block_tensor(relations.labels)));
   }
   for (auto& file : relations.relationships) {
-    parts.push_back(to_tensor(std::move(file)));
+    if (file.is_sparse()) {
+      require_positive_semidefinite(file, kLargestFactorized);
+      parts.emplace_back(std::move(file.sparse));
+    } else {
+      parts.emplace_back(to_tensor(std::move(file)));
+    }
   }
   if (relations.components.defined()) {
     const auto factor = principal_component_factor(relations.components);
-    parts.push_back(factor.matmul(factor.t()));
+    parts.emplace_back(factor.matmul(factor.t()));
   }
   if (request.time_kernel) {
     const auto times = time_tensor(relations.times);
     const double decay = request.time_decay.front();
-    parts.push_back(*request.time_kernel == TimeKernel::exponential
-                        ? markov_time_relationship(times, decay)
-                        : gaussian_time_relationship(times, decay));
+    parts.emplace_back(*request.time_kernel == TimeKernel::exponential
+                           ? markov_time_relationship(times, decay)
+                           : gaussian_time_relationship(times, decay));
   }
-  for (auto& part : parts) part = part.to(device);
+  for (auto& part : parts) {
+    if (auto* matrix = std::get_if<at::Tensor>(&part)) *matrix = matrix->to(device);
+  }
   return std::make_unique<RelationshipSum>(parts);
 }
 
 }  // namespace
 
 std::unique_ptr<Dependence> make_law(const DependenceRequest& request,
-                                     RowRelations relations, at::Device device,
-                                     Logger& logger) {
+                                     RowRelations relations, std::int64_t columns,
+                                     at::Device device, Logger& logger) {
   switch (kind_of(request)) {
     case DependenceKind::independent:
       return std::make_unique<Independent>(relations.rows);
     case DependenceKind::blocks:
       return std::make_unique<Blocks>(
           block_tensor(relations.labels).to(device),
-          BlocksOptions{.correlation = request.correlation});
+          BlocksOptions{.correlation = request.correlation, .columns = columns});
     case DependenceKind::relationship:
       if (relations.components.defined()) {
         return with_source(request.components, [&] {

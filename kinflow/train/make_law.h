@@ -15,8 +15,9 @@ class Logger;
 /// The law that a request describes over the rows of `relations`, whose matrices are
 /// used up. InputError, with the file's name, for matrices that are not positive
 /// semidefinite, and for sizes that do not fit.
+/// @param columns  of the latents
 std::unique_ptr<Dependence> make_law(const DependenceRequest& request,
-                                     RowRelations relations, at::Device device,
-                                     Logger& logger);
+                                     RowRelations relations, std::int64_t columns,
+                                     at::Device device, Logger& logger);
 
 }  // namespace kinflow

@@ -88,7 +88,8 @@ const Names<BlockCorrelation>& block_correlation_names() {
   static const Names<BlockCorrelation> names = {
       {"shared", BlockCorrelation::shared},
       {"per-block", BlockCorrelation::per_block},
-      {"per-size", BlockCorrelation::per_size}};
+      {"per-size", BlockCorrelation::per_size},
+      {"pooled", BlockCorrelation::pooled}};
   return names;
 }
 

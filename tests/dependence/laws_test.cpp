@@ -93,6 +93,43 @@ TEST(Condition, MatchesTheDenseFormula) {
   }
 }
 
+TEST(ConditionRows, AreTheDiagonalOfTheConditionalLaw) {
+  for (const Problem& problem : oracle::random_problems()) {
+    const std::int64_t n = problem.rows();
+    const at::Tensor covariance = problem.covariance(problem.parameters[0]);
+    const at::Tensor order = oracle::whole_numbers(Random(45).permutation(n));
+    for (const std::int64_t q : {std::int64_t{0}, n / 3, (2 * n + 2) / 3, n - 1, n}) {
+      const at::Tensor observed = order.narrow(0, 0, q);
+      const at::Tensor unknown = std::get<0>(order.narrow(0, q, n - q).sort());
+      const at::Tensor latents = problem.latents[0].index_select(0, observed);
+      const ConditionalRows rows =
+          problem.dependence->condition_rows(problem.parameters[0], observed, latents);
+      const ConditionalLaw law =
+          problem.dependence->condition(problem.parameters[0], observed, latents);
+      const ConditionalLaw expected =
+          dense_condition(covariance, observed, unknown, latents);
+      EXPECT_TRUE(at::equal(rows.rows, unknown)) << problem.text();
+      expect_near(rows.mean, law.mean, 1e-10, problem.text());
+      expect_near(rows.variance, law.covariance.diagonal(), 1e-10, problem.text());
+      expect_near(rows.mean, expected.mean, 1e-10, problem.text());
+      expect_near(rows.variance, expected.covariance.diagonal(), 1e-10, problem.text());
+    }
+  }
+}
+
+TEST(ConditionRows, RefuseRowsThatAreMissingOrRepeated) {
+  const at::Tensor latents = at::zeros({2, 2}, at::kDouble);
+  for (const Problem& problem :
+       oracle::problems_of_every_structure({3, 1}, 1, 2, /*seed=*/46)) {
+    for (const auto& rows : {std::vector<std::int64_t>{0, 4}, {-1, 2}, {2, 2}, {2}}) {
+      EXPECT_THROW(problem.dependence->condition_rows(problem.parameters[0],
+                                                      whole_numbers(rows), latents),
+                   InputError)
+          << problem.text();
+    }
+  }
+}
+
 TEST(Condition, OnNothingIsTheUnconditionalLaw) {
   for (const Problem& problem :
        oracle::problems_of_every_structure({3, 1}, 1, 2, /*seed=*/42)) {

@@ -19,6 +19,7 @@
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/families.h"
+#include "kinflow/dependence/gaussian_time.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/dependence/iterative_relationship.h"
 #include "kinflow/dependence/markov_time.h"
@@ -112,6 +113,11 @@ inline void expect_near(const at::Tensor& actual, const at::Tensor& expected,
   EXPECT_LE(error, tolerance * std::max(scale, 1e-3)) << what;
 }
 
+/// 1 where two rows have the same label, else 0: [n, n].
+inline at::Tensor same_label(const at::Tensor& labels) {
+  return (labels.unsqueeze(0) == labels.unsqueeze(1)).to(at::kDouble);
+}
+
 /// All batches of `size` rows out of n.
 inline std::vector<at::Tensor> all_batches(std::int64_t n, std::int64_t size) {
   std::vector<at::Tensor> batches;
@@ -149,9 +155,9 @@ inline Problem blocks_problem(const std::vector<std::int64_t>& sizes,
         (label == static_cast<std::int64_t>(7 * b) - 10).to(at::kDouble);
     const at::Tensor pairs = at::outer(member, member) - at::diag(member);
     const std::int64_t key = correlation == BlockCorrelation::shared ? 0
-                             : correlation == BlockCorrelation::per_block
-                                 ? static_cast<std::int64_t>(b)
-                                 : sizes[b];
+                             : correlation == BlockCorrelation::per_size
+                                 ? sizes[b]
+                                 : static_cast<std::int64_t>(b);
     at::Tensor& place = place_of_key[key];
     place = place.defined() ? place + pairs : pairs;
   }
@@ -166,8 +172,10 @@ inline Problem blocks_problem(const std::vector<std::int64_t>& sizes,
   };
   return {correlation == BlockCorrelation::shared      ? "blocks, shared"
           : correlation == BlockCorrelation::per_block ? "blocks"
+          : correlation == BlockCorrelation::pooled    ? "blocks, pooled"
                                                        : "blocks, per size",
-          std::make_shared<Blocks>(label, BlocksOptions{.correlation = correlation}),
+          std::make_shared<Blocks>(
+              label, BlocksOptions{.correlation = correlation, .columns = 2}),
           covariance, static_cast<std::int64_t>(places.size())};
 }
 
@@ -209,10 +217,10 @@ inline CompressedRows compress(const at::Tensor& matrix) {
   return result;
 }
 
-/// Families of the given sizes, rows in random order; some relationship matrices are
-/// singular, some elements inside families are 0.
-inline Problem families_problem(const std::vector<std::int64_t>& sizes,
-                                Random& random) {
+/// Families of the given sizes; some relationship matrices are singular, some elements
+/// inside families are 0. Row order[i] of families one after the other is row i.
+inline at::Tensor families_matrix(const std::vector<std::int64_t>& sizes,
+                                  const at::Tensor& order, Random& random) {
   std::vector<at::Tensor> blocks;
   for (const std::int64_t m : sizes) {
     at::Tensor factor = normal({m, (m + 1) / 2 + 1}, random);
@@ -220,8 +228,18 @@ inline Problem families_problem(const std::vector<std::int64_t>& sizes,
     blocks.push_back(at::mm(factor, factor.t()) / 2);
   }
   const at::Tensor sorted = at::block_diag(blocks);
-  const at::Tensor order = whole_numbers(random.permutation(sorted.size(0)));
-  const at::Tensor matrix = sorted.index_select(0, order).index_select(1, order);
+  return sorted.index_select(0, order).index_select(1, order);
+}
+
+inline at::Tensor random_order(const std::vector<std::int64_t>& sizes, Random& random) {
+  return whole_numbers(
+      random.permutation(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0})));
+}
+
+/// Families with rows in random order.
+inline Problem families_problem(const std::vector<std::int64_t>& sizes,
+                                Random& random) {
+  const at::Tensor matrix = families_matrix(sizes, random_order(sizes, random), random);
   const auto covariance = [matrix](const at::Tensor& parameters) {
     return parameters[0] * at::eye(matrix.size(0), at::kDouble) +
            (1 - parameters[0]) * matrix;
@@ -264,7 +282,45 @@ inline Problem markov_time_problem(std::int64_t n, bool is_rate_learned,
           is_rate_learned ? 2 : 1};
 }
 
-/// Blocks, a relationship and decay in time, together.
+/// Unsorted times, some of them equal.
+inline Problem gaussian_time_problem(std::int64_t n, Random& random) {
+  at::Tensor times = uniform({n}, -3, 3, random);
+  if (n > 3) times[2] = times[0];
+  const at::Tensor distance = (times.unsqueeze(0) - times.unsqueeze(1)).square();
+  const auto covariance = [distance, n](const at::Tensor& parameters) {
+    return parameters[0] * at::eye(n, at::kDouble) +
+           (1 - parameters[0]) * (-parameters[1] * distance).exp();
+  };
+  return {"Gaussian time", std::make_shared<GaussianTime>(times), covariance, 2};
+}
+
+/// w_0 I + w_1 G_1 + ... of dense matrices.
+inline DenseCovariance sum_covariance(const std::vector<at::Tensor>& parts) {
+  return [parts](const at::Tensor& parameters) {
+    at::Tensor result = parameters[0] * at::eye(parts[0].size(0), at::kDouble);
+    for (std::size_t r = 0; r < parts.size(); ++r) {
+      result = result + parameters[static_cast<std::int64_t>(r) + 1] * parts[r];
+    }
+    return result;
+  };
+}
+
+/// Two relationships inside families and one that connects rows of different families,
+/// all sparse, rows in random order.
+inline Problem sparse_sum_problem(const std::vector<std::int64_t>& sizes,
+                                  Random& random) {
+  const at::Tensor order = random_order(sizes, random);
+  const std::int64_t n = order.size(0);
+  const std::vector<at::Tensor> parts = {
+      families_matrix(sizes, order, random), families_matrix(sizes, order, random),
+      same_label(order.remainder(std::max<std::int64_t>(1, (2 * n + 2) / 3)))};
+  std::vector<SumPart> sparse;
+  for (const at::Tensor& part : parts) sparse.emplace_back(compress(part));
+  return {"sparse sum of three", std::make_shared<RelationshipSum>(sparse),
+          sum_covariance(parts), 4, /*is_simplex=*/true};
+}
+
+/// Blocks, a relationship and decay in time, together; the first sparse.
 inline Problem sum_problem(const std::vector<std::int64_t>& block_sizes,
                            Random& random) {
   std::vector<std::int64_t> labels;
@@ -275,17 +331,12 @@ inline Problem sum_problem(const std::vector<std::int64_t>& block_sizes,
   const auto n = static_cast<std::int64_t>(labels.size());
   const at::Tensor factor = normal({n, (n + 1) / 2}, random);
   const std::vector<at::Tensor> parts = {
-      block_relationship(whole_numbers(labels)), at::mm(factor, factor.t()) / n,
+      same_label(whole_numbers(labels)), at::mm(factor, factor.t()) / n,
       gaussian_time_relationship(uniform({n}, 0, 5, random), 0.7)};
-  const auto covariance = [parts, n](const at::Tensor& parameters) {
-    at::Tensor result = parameters[0] * at::eye(n, at::kDouble);
-    for (std::size_t r = 0; r < parts.size(); ++r) {
-      result = result + parameters[static_cast<std::int64_t>(r) + 1] * parts[r];
-    }
-    return result;
-  };
-  return {"sum of three", std::make_shared<RelationshipSum>(parts), covariance, 4,
-          /*is_simplex=*/true};
+  return {"sum of three",
+          std::make_shared<RelationshipSum>(std::vector<SumPart>{
+              block_rows(whole_numbers(labels)), parts[1], parts[2]}),
+          sum_covariance(parts), 4, /*is_simplex=*/true};
 }
 
 inline Problem unstructured_problem(std::int64_t n) {
@@ -318,6 +369,7 @@ inline std::vector<Problem> problems_of_every_structure(
       blocks_problem(block_sizes, BlockCorrelation::per_block, random),
       blocks_problem(block_sizes, BlockCorrelation::shared, random),
       blocks_problem(block_sizes, BlockCorrelation::per_size, random),
+      blocks_problem(block_sizes, BlockCorrelation::pooled, random),
       relationship_problem(n, n, random),
       relationship_problem(n, (n + 2) / 3, random),
       low_rank_problem(n, (n + 2) / 3, random),
@@ -327,7 +379,9 @@ inline std::vector<Problem> problems_of_every_structure(
       iterative_problem(n, (n + 2) / 3, random),
       markov_time_problem(n, false, random),
       markov_time_problem(n, true, random),
+      gaussian_time_problem(n, random),
       sum_problem(block_sizes, random),
+      sparse_sum_problem(block_sizes, random),
       unstructured_problem(n)};
   for (Problem& problem : problems) {
     problem.parameters =

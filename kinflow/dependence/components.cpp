@@ -1,0 +1,181 @@
+// Checks, connected components and dense parts of sparse matrices.
+#include "kinflow/dependence/components.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <numeric>
+
+#include "kinflow/core/error.h"
+
+namespace kinflow {
+namespace {
+
+/// As in decompose_relationship().
+constexpr double kAsymmetry = 1e-8;
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// The representative of i's set; halves the paths on the way.
+std::int64_t representative(std::vector<std::int64_t>& parent, std::int64_t i) {
+  while (parent[index(i)] != i) {
+    parent[index(i)] = parent[index(parent[index(i)])];
+    i = parent[index(i)];
+  }
+  return i;
+}
+
+}  // namespace
+
+void check_compressed_rows(const CompressedRows& matrix, std::string_view who) {
+  const auto& starts = matrix.row_starts;
+  if (starts.size() < 2 || starts.front() != 0 ||
+      !std::is_sorted(starts.begin(), starts.end()) ||
+      index(starts.back()) != matrix.columns.size() ||
+      matrix.columns.size() != matrix.values.size()) {
+    throw InputError(fmt::format(
+        "[{}] expected at least one row, row starts that increase from 0 to the number "
+        "of elements, and as many columns as values",
+        who));
+  }
+  const std::int64_t n = matrix.rows();
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t e = starts[index(i)]; e < starts[index(i + 1)]; ++e) {
+      const std::int64_t j = matrix.columns[index(e)];
+      if (j < 0 || j >= n) {
+        throw InputError(
+            fmt::format("[{}] expected columns from 1 to {}, received {} in row {}",
+                        who, n, j + 1, i + 1));
+      }
+      if (!std::isfinite(matrix.values[index(e)])) {
+        throw InputError(fmt::format(
+            "[{}] expected finite numbers, received {} in row {}, column {}", who,
+            matrix.values[index(e)], i + 1, j + 1));
+      }
+    }
+  }
+}
+
+Components connected_components(const std::vector<const CompressedRows*>& matrices) {
+  const std::int64_t n = matrices.front()->rows();
+  std::vector<std::int64_t> parent(index(n));
+  std::iota(parent.begin(), parent.end(), 0);
+  for (const CompressedRows* matrix : matrices) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t e = matrix->row_starts[index(i)];
+           e < matrix->row_starts[index(i + 1)]; ++e) {
+        if (matrix->values[index(e)] == 0) continue;
+        const std::int64_t a = representative(parent, i);
+        const std::int64_t b = representative(parent, matrix->columns[index(e)]);
+        // The smaller row stands for both, so that it is a component's first row.
+        parent[index(std::max(a, b))] = std::min(a, b);
+      }
+    }
+  }
+  Components result;
+  result.component_of_row.resize(index(n));
+  result.place_of_row.resize(index(n));
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t first = representative(parent, i);
+    if (first == i) sizes.push_back(0);
+    const std::int64_t component = first == i
+                                       ? static_cast<std::int64_t>(sizes.size()) - 1
+                                       : result.component_of_row[index(first)];
+    result.component_of_row[index(i)] = component;
+    result.place_of_row[index(i)] = sizes[index(component)]++;
+  }
+  result.first.assign(1, 0);
+  for (const std::int64_t size : sizes) {
+    result.first.push_back(result.first.back() + size);
+  }
+  result.row_at.resize(index(n));
+  for (std::int64_t i = 0; i < n; ++i) {
+    result.row_at[index(result.first[index(result.component_of_row[index(i)])] +
+                        result.place_of_row[index(i)])] = i;
+  }
+  return result;
+}
+
+Components one_component(std::int64_t rows) {
+  Components result;
+  result.component_of_row.assign(index(rows), 0);
+  result.place_of_row.resize(index(rows));
+  std::iota(result.place_of_row.begin(), result.place_of_row.end(), 0);
+  result.row_at = result.place_of_row;
+  result.first = {0, rows};
+  return result;
+}
+
+void write_component(const CompressedRows& matrix, const Components& components,
+                     std::int64_t component, std::string_view who, double* dense) {
+  const std::int64_t m = components.size(component);
+  const std::int64_t* rows =
+      components.row_at.data() + components.first[index(component)];
+  std::fill_n(dense, m * m, 0);
+  double largest = 0;
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t e = matrix.row_starts[index(rows[i])];
+         e < matrix.row_starts[index(rows[i] + 1)]; ++e) {
+      const double value = matrix.values[index(e)];
+      if (value == 0) continue;
+      const std::int64_t column = matrix.columns[index(e)];
+      double& place = dense[i * m + components.place_of_row[index(column)]];
+      // Elements that are 0 are left out, so a place that is not 0 has been written.
+      if (place != 0) {
+        throw InputError(fmt::format(
+            "[{}] expected every element once, received row {}, column {} twice", who,
+            rows[i] + 1, column + 1));
+      }
+      place = value;
+      largest = std::max(largest, std::abs(value));
+    }
+  }
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < i; ++j) {
+      const double below = dense[i * m + j], above = dense[j * m + i];
+      if (std::abs(below - above) <= kAsymmetry * largest) continue;
+      throw InputError(fmt::format(
+          "[{}] expected a symmetric matrix with both triangles, received {} in row "
+          "{}, column {} and {} in row {}, column {}",
+          who, below, rows[i] + 1, rows[j] + 1, above, rows[j] + 1, rows[i] + 1));
+    }
+  }
+}
+
+CompressedRows block_rows(const at::Tensor& block_of_row) {
+  if (block_of_row.dim() != 1 || block_of_row.scalar_type() != at::kLong ||
+      block_of_row.size(0) == 0) {
+    throw InputError(fmt::format(
+        "[blocks] expected block_of_row [n] int64 with n >= 1, received [{}] {}",
+        fmt::join(block_of_row.sizes(), ", "), toString(block_of_row.scalar_type())));
+  }
+  const at::Tensor labels = block_of_row.cpu().contiguous();
+  const auto* label = labels.data_ptr<std::int64_t>();
+  std::map<std::int64_t, std::vector<std::int64_t>> rows_of_label;
+  for (std::int64_t i = 0; i < labels.size(0); ++i) {
+    rows_of_label[label[i]].push_back(i);
+  }
+  for (const auto& [block, rows] : rows_of_label) {
+    if (rows.size() <= index(kLargestFactorized)) continue;
+    throw InputError(fmt::format(
+        "[blocks] expected blocks of at most {} rows in a sum, received one of {} rows",
+        kLargestFactorized, rows.size()));
+  }
+  CompressedRows result;
+  result.row_starts.push_back(0);
+  for (std::int64_t i = 0; i < labels.size(0); ++i) {
+    const auto& rows = rows_of_label[label[i]];
+    result.columns.insert(result.columns.end(), rows.begin(), rows.end());
+    result.row_starts.push_back(static_cast<std::int64_t>(result.columns.size()));
+  }
+  result.values.assign(result.columns.size(), 1);
+  return result;
+}
+
+}  // namespace kinflow

@@ -1,0 +1,56 @@
+// Rows at points in time whose dependence decays like a normal density: C = lambda I +
+// (1 - lambda) G with G_ij = exp(-gamma (t_i - t_j)^2).
+#pragma once
+
+#include <cstdint>
+
+#include "kinflow/dependence/dense_law.h"
+
+namespace kinflow {
+
+struct GaussianTimeOptions {
+  /// More rows are refused: every new value of the parameters costs a Cholesky factor.
+  std::int64_t largest_rows = kLargestFactorized;
+};
+
+/// Parameters: lambda in (0, 1) and gamma > 0, in units of 1 / time^2. G changes with
+/// gamma and is dense, so a new value of either costs O(n^3); see DenseLaw. With gamma
+/// given, Relationship with gaussian_time_relationship() decomposes G once.
+class GaussianTime final : public DenseLaw {
+ public:
+  /// InputError where times are not finite numbers [n] or too many.
+  /// @param times [n], in any order; equal ones are welcome
+  explicit GaussianTime(const at::Tensor& times, GaussianTimeOptions options = {});
+
+  std::int64_t parameter_count() const override { return 2; }
+  std::string kind() const override { return "gaussian-time"; }
+
+  /// [n] float64, as given.
+  const at::Tensor& times() const { return times_; }
+
+  /// lambda by its logit, gamma by its logarithm, kept in [1e-12, 1e12].
+  at::Tensor to_unconstrained(const at::Tensor& parameters) const override;
+  at::Tensor from_unconstrained(const at::Tensor& unconstrained) const override;
+  at::Tensor unconstrained_gradient(const at::Tensor& parameters,
+                                    const at::Tensor& gradient) const override;
+  /// No prior of gamma.
+  at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
+  at::Tensor prior_objective(const at::Tensor& parameters) const override;
+  /// gamma is 1 / (mean time between rows)^2.
+  at::Tensor default_parameters() const override;
+
+ protected:
+  at::Tensor covariances(std::size_t group,
+                         const at::Tensor& parameters) const override;
+  at::Tensor slopes(std::size_t group, const at::Tensor& parameters,
+                    const at::Tensor& components, const at::Tensor& x) const override;
+
+ private:
+  /// G of every replica: [R, 1, n, n].
+  at::Tensor kernels(const at::Tensor& parameters) const;
+
+  at::Tensor times_;
+  at::Tensor squared_distances_;  // [n, n]
+};
+
+}  // namespace kinflow
