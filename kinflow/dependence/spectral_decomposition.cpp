@@ -19,8 +19,6 @@
 namespace kinflow {
 namespace {
 
-/// Eigenvalues from -kRounding n times the largest up to 0 are taken for 0.
-constexpr double kRounding = 1e-8;
 /// Differences between G_ij and G_ji up to this share of the largest element are
 /// taken for rounding.
 constexpr double kAsymmetry = 1e-8;
@@ -148,7 +146,7 @@ SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
                     values.data_ptr<double>());
   const double smallest = values[0].item<double>();
   const double largest = values[n - 1].item<double>();
-  if (smallest < -kRounding * static_cast<double>(n) * largest) {
+  if (smallest < -kEigenvalueRounding * static_cast<double>(n) * largest) {
     throw InputError(fmt::format(
         "[Relationship] expected a positive semidefinite matrix, received one that is "
         "not positive semidefinite: smallest eigenvalue {:.6g}",
@@ -190,7 +188,7 @@ SpectralDecomposition decompose_factor(const at::Tensor& factor) {
 void check_positive_semidefinite(const at::Tensor& relationship) {
   at::Tensor raised = relationship.cpu().clone(at::MemoryFormat::Contiguous);
   // The trace is at most n times the largest eigenvalue: what it adds is rounding.
-  raised.diagonal().add_(kRounding * raised.trace().item<double>());
+  raised.diagonal().add_(kEigenvalueRounding * raised.trace().item<double>());
   const auto size = static_cast<lapack_int>(raised.size(0));
   if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', size, raised.data_ptr<double>(), size) ==
       0) {
