@@ -31,7 +31,7 @@ double decomposition_bytes(std::int64_t rows);
 /// Seconds that decompose_relationship() will take with the threads that are set and
 /// the load that the machine has: the time of a small matrix of random numbers, made
 /// and decomposed here (a tenth of a second), times the third power of the sizes.
-/// Measured on one core from 2,000 to 5,000 rows it was 0.97 to 1.26 times the truth.
+/// Measured with one thread from 2,000 to 5,000 rows it was 1.0 to 1.3 times the truth.
 /// More threads help small matrices less, and G of low rank is decomposed faster, so
 /// that it is too high there.
 double expected_decomposition_seconds(std::int64_t rows);
