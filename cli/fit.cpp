@@ -99,8 +99,8 @@ void add_model_options(CLI::App& verb, Given& given) {
       ->check(CLI::IsMember({"float32", "float64"}));
   add_choice(
       verb, "--correlation", given.correlation, block_correlation_names(),
-      "With --group: one correlation, one for each size of a block, or one for each "
-      "block");
+      "With --group: one correlation for all blocks, one for each, one for each size, "
+      "or one for each under a common law that is learned");
 }
 
 void add_training_options(CLI::App& verb, Given& given) {

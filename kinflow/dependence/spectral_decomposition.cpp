@@ -19,8 +19,6 @@
 namespace kinflow {
 namespace {
 
-/// Eigenvalues from -kRounding n times the largest up to 0 are taken for 0.
-constexpr double kRounding = 1e-8;
 /// Differences between G_ij and G_ji up to this share of the largest element are
 /// taken for rounding.
 constexpr double kAsymmetry = 1e-8;
@@ -155,7 +153,7 @@ SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
                     values.data_ptr<double>());
   const double smallest = values[0].item<double>();
   const double largest = values[n - 1].item<double>();
-  if (smallest < -kRounding * static_cast<double>(n) * largest) {
+  if (smallest < -kEigenvalueRounding * static_cast<double>(n) * largest) {
     refuse_indefinite(smallest);
   }
   // LAPACK's columns are the rows of a row-major tensor.
@@ -194,7 +192,7 @@ SpectralDecomposition decompose_factor(const at::Tensor& factor) {
 std::optional<Indefinite> find_indefinite(const at::Tensor& matrices) {
   // The trace is at most m times the largest eigenvalue: what it adds is rounding.
   const at::Tensor diagonal = matrices.diagonal(0, 1, 2);
-  const at::Tensor rounding = kRounding * diagonal.sum(1, /*keepdim=*/true);
+  const at::Tensor rounding = kEigenvalueRounding * diagonal.sum(1, /*keepdim=*/true);
   at::Tensor raised = matrices.clone();
   raised.diagonal(0, 1, 2).add_(rounding);
   const auto [factor, info] = at::linalg_cholesky_ex(raised);
@@ -206,7 +204,7 @@ std::optional<Indefinite> find_indefinite(const at::Tensor& matrices) {
   for (std::int64_t i = 0; i < values.size(0); ++i) {
     const double smallest = values[i][0].item<double>();
     const double largest = values[i][-1].item<double>();
-    if (smallest < -kRounding * m * std::max(largest, 0.0)) {
+    if (smallest < -kEigenvalueRounding * m * std::max(largest, 0.0)) {
       return Indefinite{doubtful[i].item<std::int64_t>(), smallest};
     }
   }

@@ -17,6 +17,9 @@ struct SpectralDecomposition {
   at::Tensor eigenvalues;   ///< [k] float64, increasing, none negative
 };
 
+/// Eigenvalues from minus this times n times the largest up to 0 are taken for 0.
+inline constexpr double kEigenvalueRounding = 1e-8;
+
 /// InputError where a matrix is not square, finite and symmetric, or has more rows than
 /// LAPACK's 32-bit sizes allow (32,766).
 /// @param relationship [n, n], floating
@@ -29,7 +32,7 @@ double decomposition_bytes(std::int64_t rows);
 /// Seconds that decompose_relationship() will take with the threads that are set and
 /// the load that the machine has: the time of a small matrix of random numbers, made
 /// and decomposed here (a tenth of a second), times the third power of the sizes.
-/// Measured on one core from 2,000 to 5,000 rows it was 0.97 to 1.26 times the truth.
+/// Measured with one thread from 2,000 to 5,000 rows it was 1.0 to 1.3 times the truth.
 /// More threads help small matrices less, and G of low rank is decomposed faster, so
 /// that it is too high there.
 double expected_decomposition_seconds(std::int64_t rows);
@@ -40,10 +43,10 @@ void require_decomposable(std::int64_t rows, const MemorySources& sources = {});
 
 /// Decomposes a symmetric positive semidefinite matrix in float64 with LAPACK's
 /// divide and conquer (dsyevd): O(n^3) time, decomposition_bytes() of memory.
-/// Eigenvalues that rounding made negative, down to -1e-8 n times the largest, become
-/// 0. InputError where G is not square, finite, symmetric or positive semidefinite, and
-/// as in require_decomposable(). Of elements that differ by rounding, those on and
-/// above the diagonal count.
+/// Eigenvalues that rounding made negative (kEigenvalueRounding) become 0. InputError
+/// where G is not square, finite, symmetric or positive semidefinite, and as in
+/// require_decomposable(). Of elements that differ by rounding, those on and above the
+/// diagonal count.
 /// @param relationship [n, n]
 SpectralDecomposition decompose_relationship(const at::Tensor& relationship);
 

@@ -37,23 +37,22 @@ constexpr double kRoomPerFile = 1.1;
 /// A temporary file of that age was left by a program that was killed.
 constexpr std::chrono::hours kUnfinished{24};
 
-/// Errors of sums of n products, for the largest eigenvalue and vectors of length 1.
+/// Errors that are rounding, for vectors of length 1 and relative to the largest
+/// eigenvalue.
 constexpr double kExact = 1e-10;
-/// What decompose_relationship() takes for 0, times n and the largest eigenvalue.
-constexpr double kTakenForZero = 1e-8;
 constexpr int kTestVectors = 2;
 
 std::span<const double> numbers(const at::Tensor& tensor) {
   return {tensor.data_ptr<double>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-/// Of the place where a file is looked for, and of what must be in it.
+/// One matrix's place in the cache.
 struct Entry {
-  std::uint64_t key;
+  std::uint64_t key;  ///< hash of the matrix
   fs::path path;
 };
 
-/// The number of rows is that of the values, whose number counts in their hash.
+/// The hash covers the number of values, and so that of the rows.
 Entry entry_of(const at::Tensor& matrix, const DecompositionCache& cache) {
   const std::uint64_t key = hash_of(numbers(matrix));
   return {.key = key,
@@ -100,7 +99,7 @@ bool is_decomposition_of(const at::Tensor& matrix, const SpectralDecomposition& 
                 matrix.data_ptr<double>(), static_cast<int>(n), x.data_ptr<double>(), 1,
                 0, product.data_ptr<double>(), 1);
     const at::Tensor error = at::mv(basis.t(), product) - values * at::mv(basis.t(), x);
-    const double rounding = kTakenForZero * static_cast<double>(n) * largest;
+    const double rounding = kEigenvalueRounding * static_cast<double>(n) * largest;
     if (!is_at_most(error * (1 - taken_for_zero), kExact * largest) ||
         !is_at_most(error * taken_for_zero, rounding)) {
       return false;
