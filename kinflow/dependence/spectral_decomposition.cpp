@@ -32,13 +32,6 @@ const char* const kLighterWays =
     "what needs less: --solver iterative (conjugate gradients; the matrix alone), "
     "--sparsify T (families), --relationship-pcs FILE (low rank)";
 
-[[noreturn]] void refuse_indefinite(double smallest) {
-  throw InputError(fmt::format(
-      "[Relationship] expected a positive semidefinite matrix, received one that is "
-      "not positive semidefinite: smallest eigenvalue {:.6g}",
-      smallest));
-}
-
 void require_lapack_rows(std::int64_t rows) {
   if (rows <= kLapackRows) return;
   throw InputError(
@@ -154,7 +147,10 @@ SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
   const double smallest = values[0].item<double>();
   const double largest = values[n - 1].item<double>();
   if (smallest < -kEigenvalueRounding * static_cast<double>(n) * largest) {
-    refuse_indefinite(smallest);
+    throw InputError(fmt::format(
+        "[Relationship] expected a positive semidefinite matrix, received one that is "
+        "not positive semidefinite: smallest eigenvalue {:.6g}",
+        smallest));
   }
   // LAPACK's columns are the rows of a row-major tensor.
   return {vectors.t().contiguous().to(relationship.device()),
@@ -209,12 +205,6 @@ std::optional<Indefinite> find_indefinite(const at::Tensor& matrices) {
     }
   }
   return std::nullopt;
-}
-
-void check_positive_semidefinite(const at::Tensor& relationship) {
-  if (const auto wrong = find_indefinite(relationship.unsqueeze(0))) {
-    refuse_indefinite(wrong->eigenvalue);
-  }
 }
 
 }  // namespace kinflow

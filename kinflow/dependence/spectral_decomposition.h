@@ -66,7 +66,5 @@ struct Indefinite {
 /// Cholesky factors decide, which is far cheaper than eigenvalues.
 /// @param matrices [count, m, m] float64
 std::optional<Indefinite> find_indefinite(const at::Tensor& matrices);
-/// InputError where a symmetric matrix [n, n] float64 is not positive semidefinite.
-void check_positive_semidefinite(const at::Tensor& relationship);
 
 }  // namespace kinflow

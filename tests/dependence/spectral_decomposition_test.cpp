@@ -57,13 +57,18 @@ TEST(SpectralDecomposition, TheWorstPlaceOfALargeMatrixIsNamed) {
 
 TEST(SpectralDecomposition, DefinitenessIsDecidedAsTheDecompositionDoes) {
   const at::Tensor good = random_relationship(80, 3);
-  EXPECT_NO_THROW(check_positive_semidefinite(good));
-  EXPECT_NO_THROW(check_positive_semidefinite(at::ones({5, 5}, at::kDouble)));
   const double smallest = decompose_relationship(good).eigenvalues[0].item<double>();
   const at::Tensor lowered = good - (smallest + 0.01) * at::eye(80, at::kDouble);
-  EXPECT_EQ(input_error_of([&] { check_positive_semidefinite(lowered); }),
+  EXPECT_EQ(input_error_of([&] { decompose_relationship(lowered); }),
             "[Relationship] expected a positive semidefinite matrix, received one that "
             "is not positive semidefinite: smallest eigenvalue -0.01");
+  // Singular matrices pass, also where rounding makes a Cholesky factor fail.
+  const at::Tensor singular = at::ones({80, 80}, at::kDouble);
+  EXPECT_FALSE(find_indefinite(at::stack({good, singular})));
+  const auto wrong = find_indefinite(at::stack({good, lowered, singular}));
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->place, 1);
+  EXPECT_NEAR(wrong->eigenvalue, -0.01, 1e-12);
 }
 
 TEST(SpectralDecomposition, WhatCannotFitIsRefusedWithWhatNeedsLess) {
