@@ -75,7 +75,8 @@ at::Tensor GaussianTime::unconstrained_gradient(const at::Tensor& parameters,
 }
 
 at::Tensor GaussianTime::prior_objective(const at::Tensor& parameters) const {
-  return Dependence::prior_objective(parameters.narrow(1, 0, 1));
+  const at::Tensor share = checked_parameters(parameters).select(1, 0);
+  return -(share.log() + at::log1p(-share));
 }
 
 at::Tensor GaussianTime::unconstrained_prior_gradient(

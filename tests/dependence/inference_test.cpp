@@ -81,7 +81,7 @@ TEST(Inference, StandardErrorsMatchTheDenseSecondDerivatives) {
 TEST(Inference, OfASumOfOneMatrixIsThatOfTheRelationship) {
   Random random(211);
   const at::Tensor labels = at::arange(60, at::kLong).floor_divide(3);
-  const at::Tensor matrix = block_relationship(labels);
+  const at::Tensor matrix = oracle::same_label(labels);
   const Relationship one(matrix);
   const RelationshipSum sum({matrix});
   const at::Tensor latents = one.sample(at::tensor({0.4}, at::kDouble), 5, random);
@@ -288,8 +288,8 @@ TEST(Simulation, IndependentRowsAreRejectedAsOftenAsTheTestSays) {
 TEST(Simulation, TheTestOfASumRejectsIndependenceNoMoreThanItSays) {
   Random random(227);
   const at::Tensor labels = at::arange(60, at::kLong);
-  const RelationshipSum law({block_relationship(labels.floor_divide(3)),
-                             block_relationship(labels.remainder(10))});
+  const RelationshipSum law({oracle::same_label(labels.floor_divide(3)),
+                             oracle::same_label(labels.remainder(10))});
   EXPECT_LE(rejections(law, Independent(60), at::empty({0}, at::kDouble), 1000, 228),
             0.07);
 }

@@ -221,7 +221,7 @@ TEST(MostLikely, RecoversLambdaOfADenseRelationship) {
   Random random(114);
   const std::int64_t n = 400;
   const at::Tensor labels = at::arange(n, at::kLong).floor_divide(4);
-  const Relationship law(0.5 * block_relationship(labels) +
+  const Relationship law(0.5 * oracle::same_label(labels) +
                          0.5 * at::eye(n, at::kDouble));
   const at::Tensor truth = at::tensor({0.2, 0.6}, at::kDouble).view({2, 1});
   const at::Tensor latents = draw(law, truth, 200, random);
