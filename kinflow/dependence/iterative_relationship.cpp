@@ -192,6 +192,17 @@ at::Tensor IterativeRelationship::log_det_slope(const at::Tensor& parameters) co
   return result.to(relationship_->device());
 }
 
+IterativeRelationship::RestMeans IterativeRelationship::rest_means(
+    const at::Tensor& lambda) const {
+  if (subspace_.is_complete()) return {at::zeros_like(lambda), at::zeros_like(lambda)};
+  const at::Tensor own_share = lambda.cpu().view({-1, 1, 1});
+  const at::Tensor variance = own_share + (1 - own_share) * probes_.nodes;
+  const auto count = static_cast<double>(rows() - subspace_.count());
+  return {((counts_ / variance).sum({1, 2}) / count).to(lambda.device()),
+          ((counts_ * (1 - probes_.nodes) / variance.square()).sum({1, 2}) / count)
+              .to(lambda.device())};
+}
+
 at::Tensor IterativeRelationship::lambda_of_columns(const at::Tensor& parameters,
                                                     std::int64_t columns) const {
   return checked_parameters(parameters)
@@ -206,7 +217,7 @@ at::Tensor IterativeRelationship::times(const at::Tensor& matrix,
 }
 
 Solution IterativeRelationship::solve(const at::Tensor& right, const at::Tensor& lambda,
-                                      const at::Tensor& start) const {
+                                      double tolerance, const at::Tensor& start) const {
   const ShiftedSystem system{
       .times = [this](const at::Tensor& x,
                       const at::Tensor& of_columns) { return times(x, of_columns); },
@@ -217,7 +228,7 @@ Solution IterativeRelationship::solve(const at::Tensor& right, const at::Tensor&
       .largest_eigenvalue = largest_eigenvalue_};
   return conjugate_gradients(
       system, right, lambda, start,
-      {.tolerance = options_.tolerance, .max_iterations = options_.max_iterations});
+      {.tolerance = tolerance, .max_iterations = options_.max_iterations});
 }
 
 at::Tensor IterativeRelationship::precision_times(const at::Tensor& parameters,
@@ -225,7 +236,8 @@ at::Tensor IterativeRelationship::precision_times(const at::Tensor& parameters,
   const at::Tensor all =
       checked_latents(parameters, latents, rows()).to(relationship_->device());
   const Solution solution =
-      solve(side_by_side(all), lambda_of_columns(parameters, all.size(2)));
+      solve(side_by_side(all), lambda_of_columns(parameters, all.size(2)),
+            options_.tolerance);
   return apart(solution.values, all.size(0)).to(latents.device());
 }
 
@@ -240,7 +252,8 @@ at::Tensor IterativeRelationship::parameter_gradient(const at::Tensor& parameter
   const at::Tensor all =
       checked_latents(parameters, latents, rows()).to(relationship_->device());
   const Solution solution =
-      solve(side_by_side(all), lambda_of_columns(parameters, all.size(2)));
+      solve(side_by_side(all), lambda_of_columns(parameters, all.size(2)),
+            options_.tolerance);
   const auto columns = static_cast<double>(all.size(2));
   return (0.5 * (columns * log_det_slope(parameters) -
                  form_of_slope(solution.values, all.size(0))))
@@ -316,7 +329,8 @@ at::Tensor IterativeRelationship::pairs_rows(const at::Tensor& parameters,
   const at::Tensor diagonal =
       diagonal_elements(parameters, chosen).precision.t().unsqueeze(2);
   const Solution solution =
-      solve(padded(chosen, batch), lambda_of_columns(parameters, batch.size(2)));
+      solve(padded(chosen, batch), lambda_of_columns(parameters, batch.size(2)),
+            options_.tolerance);
   const at::Tensor all_pairs =
       apart(solution.values.index_select(0, chosen), batch.size(0));
   return (weight * all_pairs + (1 - weight) * diagonal * batch).to(latents.device());
@@ -331,7 +345,8 @@ at::Tensor IterativeRelationship::pairs_parameter_gradient(
   const at::Tensor chosen = rows.to(device);
   const double weight = pair_weight(rows.size(0));
   const Solution solution =
-      solve(padded(chosen, batch), lambda_of_columns(parameters, batch.size(2)));
+      solve(padded(chosen, batch), lambda_of_columns(parameters, batch.size(2)),
+            options_.tolerance);
   const at::Tensor all_pairs = -form_of_slope(solution.values, batch.size(0));
   const at::Tensor diagonal =
       (diagonal_elements(parameters, chosen).slope.t() * batch.square().sum(2)).sum(1);

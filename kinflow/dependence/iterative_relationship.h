@@ -92,8 +92,8 @@ class IterativeRelationship final : public Dependence {
   IterativeAccuracy accuracy(double lambda) const;
   /// C^-1 times columns that each have a lambda of their own, with the iterations and
   /// the residual. @param right [n, c] float64  @param lambda [c]
-  /// @param start [n, c], or undefined
-  Solution solve(const at::Tensor& right, const at::Tensor& lambda,
+  /// @param tolerance on the relative residual  @param start [n, c], or undefined for 0
+  Solution solve(const at::Tensor& right, const at::Tensor& lambda, double tolerance,
                  const at::Tensor& start = {}) const;
 
   at::Tensor log_det(const at::Tensor& parameters) const override;
@@ -108,7 +108,7 @@ class IterativeRelationship final : public Dependence {
                                       const at::Tensor& rows,
                                       const at::Tensor& latents) const override;
   /// A memory that solves for all rows now and then; in between, what changed goes
-  /// through the approximate inverse of the dominant subspace: O(b k p) for a batch.
+  /// through an approximation of C^-1: O(b k p) for a batch.
   std::unique_ptr<LatentMemory> make_memory() const override;
   /// By a polynomial in C that is its root up to the tolerance.
   at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
@@ -134,6 +134,12 @@ class IterativeRelationship final : public Dependence {
   struct DiagonalElements {
     at::Tensor precision;
     at::Tensor slope;
+  };
+  /// Means over all directions outside the dominant subspace: [c] each, 0 where there
+  /// are none.
+  struct RestMeans {
+    at::Tensor precision;  ///< of C^-1
+    at::Tensor slope;      ///< of C^-1 (I - G) C^-1
   };
   /// The observed rows' part of C, and the rows.
   struct Observation {
@@ -162,6 +168,8 @@ class IterativeRelationship final : public Dependence {
   at::Tensor form_of_slope(const at::Tensor& solution, std::int64_t replicas) const;
   /// Derivative of log det C in lambda, for each replica: [R].
   at::Tensor log_det_slope(const at::Tensor& parameters) const;
+  /// @param lambda [c], on the device
+  RestMeans rest_means(const at::Tensor& lambda) const;
   /// The batch's latents [R, b, p] among zeros, side by side: [n, R p].
   at::Tensor padded(const at::Tensor& rows, const at::Tensor& latents) const;
   DiagonalElements diagonal_elements(const at::Tensor& parameters,
