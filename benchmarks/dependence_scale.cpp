@@ -339,28 +339,28 @@ Comparison compare_with_decomposition(std::int64_t rows, bool is_float32) {
 }
 
 /// Runs the work in a process of its own.
-template <typename Cost>
-Cost in_own_process(const std::function<Cost()>& work) {
+template <typename Result>
+Result in_own_process(const std::function<Result()>& work) {
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("no pipe");
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("no process");
   if (child == 0) {
     try {
-      const Cost cost = work();
-      _exit(write(ends[1], &cost, sizeof cost) == sizeof cost ? 0 : 1);
+      const Result result = work();
+      _exit(write(ends[1], &result, sizeof result) == sizeof result ? 0 : 1);
     } catch (const std::exception& error) {
       fmt::print(stderr, "{}\n", error.what());
       _exit(1);
     }
   }
   close(ends[1]);
-  Cost cost;
-  const bool is_read = read(ends[0], &cost, sizeof cost) == sizeof cost;
+  Result result;
+  const bool is_read = read(ends[0], &result, sizeof result) == sizeof result;
   close(ends[0]);
   waitpid(child, nullptr, 0);
   if (!is_read) throw std::runtime_error("a case failed");
-  return cost;
+  return result;
 }
 
 /// Logarithms of one kind of cost, one line for each structure.
@@ -413,7 +413,9 @@ std::string page(const TextTable& table, const std::string& comparison,
       "parameters. *Step* is the\ndependence's part of a joint training step with the "
       "memory and {} rows: update, rows of $C^{{-1}}U$, gradient in the "
       "parameters.\nPeak memory includes LibTorch and the input. A sum is factorised "
-      "anew in each step, because its weights move.\n\n{}\n{}\n\n"
+      "anew in each step, because its weights move.\nThe memory of an iterative "
+      "relationship solves for all rows about four times an epoch, which is not in its "
+      "steps.\n\n{}\n{}\n\n"
       "{}\n"
       "![How costs grow with the rows](img/dependence_scale.png)\n",
       kColumns, kBatch, table.markdown(), comparison, iterative);

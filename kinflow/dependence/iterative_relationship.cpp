@@ -25,10 +25,17 @@ constexpr double kHardLambda = 0.01;
 /// The quadratic form at this lambda is known when further steps change it by less
 /// than this share.
 constexpr double kQuadraticChange = 1e-7;
-/// Half the width of a 95% interval in standard errors. Student's distribution with 28
-/// degrees of freedom, those of 32 probes after three moments and the mean.
-constexpr double kStandardErrors = 2.05;
+/// Functions whose exact sums over the eigenvalues are known: 1, x and x^2.
 constexpr std::int64_t kMomentCount = 3;
+
+/// Half the width of a 95% interval in standard errors: the quantile of Student's
+/// distribution, expanded in one over the degrees of freedom.
+double standard_errors(double freedom) {
+  const double z = 1.959964;
+  const double z3 = z * z * z, z5 = z3 * z * z;
+  return z + (z3 + z) / (4 * freedom) +
+         (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom);
+}
 
 }  // namespace
 
@@ -150,8 +157,8 @@ LogDetEstimate IterativeRelationship::log_det_estimate(double lambda) const {
   // (1 - lambda) r, which change its determinant in second order.
   const double mixed = (subspace_.residuals.square() / known).sum().item<double>() *
                        (1 - lambda) * (1 - lambda) / lambda;
-  result.error =
-      kStandardErrors * spread + enclosure.mean().abs().item<double>() + mixed;
+  result.error = standard_errors(probes - 1 - kMomentCount) * spread +
+                 enclosure.mean().abs().item<double>() + mixed;
   return result;
 }
 

@@ -51,12 +51,20 @@ at::Tensor chain(std::int64_t n) {
   return at::mm(lower, lower.t()) / 1.4;
 }
 
+/// Families of four siblings: two distinct eigenvalues, each many times.
+at::Tensor siblings(std::int64_t n) {
+  const at::Tensor family = 0.5 * (at::eye(4, at::kDouble) + 1);
+  return at::kron(at::eye(n / 4, at::kDouble), family);
+}
+
 std::vector<Matrix> matrices() {
   Random random(101);
   return {named("genetic", genetic_relationship(300, 400, random)),
           named("genetic, singular", genetic_relationship(300, 150, random)),
           named("slowly decaying", slowly_decaying(300, random)),
-          named("chain", chain(300))};
+          named("chain", chain(300)),
+          named("siblings", siblings(300)),
+          named("identity", at::eye(300, at::kDouble))};
 }
 
 /// A law that cannot decompose its matrix: a space of 80 dimensions is searched.
@@ -145,8 +153,11 @@ TEST(IterativeRelationship, LogDetIsWithinItsReportedBound) {
         const LogDetEstimate estimate = law.log_det_estimate(lambda);
         const double exact = matrix.exact.log_det(share(lambda)).item<double>();
         const double error = std::abs(estimate.value - exact);
-        ++all;
-        if (error <= estimate.error + 1e-9) ++inside;
+        // Few distinct eigenvalues leave nothing to estimate.
+        if (estimate.error > 1e-6) {
+          ++all;
+          if (error <= estimate.error) ++inside;
+        }
         EXPECT_LE(error, 3 * estimate.error + 1e-9)
             << matrix.name << ", seed " << seed << ", lambda " << lambda;
         EXPECT_DOUBLE_EQ(law.log_det(share(lambda)).item<double>(), estimate.value);
