@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "kinflow/core/error.h"
@@ -25,6 +26,10 @@ constexpr double kHardLambda = 0.01;
 /// The quadratic form at this lambda is known when further steps change it by less
 /// than this share.
 constexpr double kQuadraticChange = 1e-7;
+/// Eigenvalues below this share of the largest one are rounding of 0.
+constexpr double kNothing = 1e-10;
+/// An error of log det C for each row that is rounding.
+constexpr double kNoError = 1e-12;
 /// Functions whose exact sums over the eigenvalues are known: 1, x and x^2.
 constexpr std::int64_t kMomentCount = 3;
 
@@ -56,10 +61,9 @@ IterativeRelationship::IterativeRelationship(
       options_.max_iterations < 1 || !(options_.memory_share >= 0) ||
       !(options_.memory_logit >= 0)) {
     throw InputError(fmt::format(
-        "[IterativeRelationship] expected basis, quadrature_steps and max_iterations "
-        "of "
-        "at least 1, at least {} probes, a positive tolerance, memory_share and "
-        "memory_logit of at least 0; received {}, {}, {}, {}, {}, {} and {}",
+        "[IterativeRelationship] expected basis, quadrature_steps, max_iterations from "
+        "1, probes from {}, a positive tolerance, memory_share and memory_logit from "
+        "0, received {}, {}, {}, {}, {}, {}, {}",
         kMomentCount + 2, options_.basis, options_.quadrature_steps,
         options_.max_iterations, options_.probes, options_.tolerance,
         options_.memory_share, options_.memory_logit));
@@ -87,24 +91,24 @@ void IterativeRelationship::make_probes() {
         std::min(kStepsPerLook, options_.quadrature_steps - lanczos.steps()));
     probes_ = lanczos.gauss();
     enclosing_ = lanczos.radau();
-    if (lanczos.steps() >= options_.quadrature_steps) break;
-    const at::Tensor sums =
-        (probes_.weights * log_variances(probes_.nodes, kHardLambda)).sum(1);
-    const at::Tensor others =
-        (enclosing_.weights * log_variances(enclosing_.nodes, kHardLambda)).sum(1);
+    largest_of_rest_ =
+        std::max({probes_.nodes.max().item<double>(), kNothing * largest_eigenvalue_,
+                  std::numeric_limits<double>::min()});
     match_moments();
     const LogDetEstimate estimate = log_det_estimate(kHardLambda);
-    const double enclosure = (sums - others).mean().abs().item<double>();
-    if (enclosure <= 0.1 * estimate.error) break;
+    const double enough =
+        std::max(0.1 * estimate.probe_error, kNoError * static_cast<double>(rows()));
+    if (estimate.quadrature_error <= enough ||
+        lanczos.steps() >= options_.quadrature_steps) {
+      break;
+    }
   }
-  match_moments();
-  largest_of_rest_ = probes_.nodes.max().item<double>();
   largest_eigenvalue_ = std::max(largest_eigenvalue_, largest_of_rest_);
 }
 
 at::Tensor IterativeRelationship::moment_functions() const {
-  const double largest = probes_.nodes.max().item<double>();
-  const at::Tensor x = largest > 0 ? probes_.nodes / largest : probes_.nodes;
+  const at::Tensor is_number = probes_.nodes > kNothing * largest_eigenvalue_;
+  const at::Tensor x = probes_.nodes * is_number / largest_of_rest_;
   return at::stack({at::ones_like(x), x, x.square()});
 }
 
@@ -113,12 +117,12 @@ void IterativeRelationship::match_moments() {
   // mean of c c' and d what the moments have too much. This takes the best quadratic
   // approximation of f out of what the probes have to estimate, for every f.
   const auto n = static_cast<double>(rows() - subspace_.count());
-  const double largest = std::max(probes_.nodes.max().item<double>(), 1e-300);
   const double first = relationship_->trace() - subspace_.values.sum().item<double>();
   const double second =
       relationship_->sum_of_squares() - subspace_.values.square().sum().item<double>();
-  const at::Tensor exact =
-      at::tensor({n, first / largest, second / (largest * largest)}, at::kDouble);
+  const at::Tensor exact = at::tensor(
+      {n, first / largest_of_rest_, second / largest_of_rest_ / largest_of_rest_},
+      at::kDouble);
   const at::Tensor functions = moment_functions().view({kMomentCount, -1});
   const at::Tensor shares =
       (probes_.weights / static_cast<double>(options_.probes)).reshape({-1});
@@ -136,7 +140,7 @@ at::Tensor IterativeRelationship::log_variances(const at::Tensor& nodes,
 
 LogDetEstimate IterativeRelationship::log_det_estimate(double lambda) const {
   const at::Tensor known = lambda + (1 - lambda) * subspace_.values;
-  LogDetEstimate result{known.log().sum().item<double>(), 0};
+  LogDetEstimate result{known.log().sum().item<double>(), 0, 0, 0};
   if (subspace_.is_complete()) return result;
   const at::Tensor values = log_variances(probes_.nodes, lambda);
   result.value += (counts_ * values).sum().item<double>();
@@ -157,8 +161,9 @@ LogDetEstimate IterativeRelationship::log_det_estimate(double lambda) const {
   // (1 - lambda) r, which change its determinant in second order.
   const double mixed = (subspace_.residuals.square() / known).sum().item<double>() *
                        (1 - lambda) * (1 - lambda) / lambda;
-  result.error = standard_errors(probes - 1 - kMomentCount) * spread +
-                 enclosure.mean().abs().item<double>() + mixed;
+  result.probe_error = standard_errors(probes - 1 - kMomentCount) * spread;
+  result.quadrature_error = enclosure.mean().abs().item<double>();
+  result.error = result.probe_error + result.quadrature_error + mixed;
   return result;
 }
 

@@ -40,9 +40,11 @@ struct IterativeRelationshipOptions {
 /// An estimate of log det C.
 struct LogDetEstimate {
   double value;
-  /// Half the width of a 95% interval: the spread over the probes, the enclosure of
-  /// the quadrature and what the eigenvectors' residuals can add.
+  /// Half the width of a 95% interval: the sum of both parts below and of what the
+  /// eigenvectors' residuals can add.
   double error;
+  double probe_error;       ///< from the spread over the probes
+  double quadrature_error;  ///< the width of the quadrature's enclosure
 };
 
 /// How good the results of an IterativeRelationship are.
@@ -153,7 +155,7 @@ class IterativeRelationship final : public Dependence {
   void make_probes();
   /// Weights that give sums over the probes' nodes the exact moments of G.
   void match_moments();
-  /// 1, x and x^2 at the nodes, x in units of the largest node: [3, N, m].
+  /// 1, x and x^2 at the nodes, x in units of largest_of_rest_: [3, N, m].
   at::Tensor moment_functions() const;
   /// log(lambda + (1 - lambda) node) over all nodes: [N, m].
   static at::Tensor log_variances(const at::Tensor& nodes, double lambda);
@@ -183,7 +185,7 @@ class IterativeRelationship final : public Dependence {
   IterativeRelationshipOptions options_;
   DominantSubspace subspace_;
   double largest_eigenvalue_ = 0;
-  double largest_of_rest_ = 0;
+  double largest_of_rest_ = 0;  // not below rounding of largest_eigenvalue_
   // What is known outside the subspace, on the CPU; empty where that is all of it.
   SpectralMeasures probes_;     // [N, m]
   SpectralMeasures enclosing_;  // [N, m + 1], the other end of the enclosure
