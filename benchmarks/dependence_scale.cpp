@@ -490,7 +490,8 @@ void run(const std::filesystem::path& folder, const std::string& only) {
       std::fflush(stdout);
     }
   }
-  const std::string iterative = iterative_table();
+  const bool compares = std::string("iterative, dense").find(only) != std::string::npos;
+  const std::string iterative = compares ? iterative_table() : "";
   if (!only.empty()) {
     fmt::print("\n{}\n{}\n", table.plain(), iterative);
     return;

@@ -181,6 +181,21 @@ TEST(IterativeRelationship, MoreProbesGiveASmallerError) {
   EXPECT_LT(many, 0.6 * few);
 }
 
+TEST(IterativeRelationship, AccuracyIsThatOfTheResults) {
+  const IterativeRelationship law = iterated(chain(300), {.tolerance = 1e-6});
+  const IterativeAccuracy accuracy = law.accuracy(0.25);
+  const LogDetEstimate estimate = law.log_det_estimate(0.25);
+  EXPECT_EQ(accuracy.log_det.value, estimate.value);
+  EXPECT_EQ(accuracy.log_det.error, estimate.error);
+  EXPECT_GE(estimate.error, estimate.probe_error + estimate.quadrature_error);
+  EXPECT_EQ(accuracy.rows, 300);
+  EXPECT_EQ(accuracy.probes, 32);
+  const std::string text = accuracy.text();
+  EXPECT_NE(text.find("lambda = 0.25"), std::string::npos) << text;
+  EXPECT_NE(text.find("95%, 32 probes"), std::string::npos) << text;
+  EXPECT_NE(text.find("relative residual 1e-06"), std::string::npos) << text;
+}
+
 TEST(IterativeRelationship, FewQuadratureStepsAreSeenInTheError) {
   Random random(107);
   const Matrix matrix = named("", slowly_decaying(300, random));
