@@ -22,6 +22,10 @@ constexpr std::int64_t kBlock = 8;
 constexpr double kInside = 1e-11;
 /// A Ritz vector with a residual up to this share of its value is an eigenvector.
 constexpr double kConverged = 1e-7;
+/// Where the basis costs more than the products, the search ends after so many vectors
+/// unless the residual of the largest Ritz value is below this share of it.
+constexpr std::int64_t kTrial = 64;
+constexpr double kPromising = 1e-3;
 /// Share of the own variance at which the cost of solutions is weighed.
 constexpr double kTypicalLambda = 0.1;
 constexpr double kRounding = 1e-8;
@@ -54,12 +58,11 @@ RitzPairs krylov_space(const RelationshipOperator& relationship,
   at::Tensor projected = at::zeros({limit, limit}, numbers);
   at::Tensor block = std::get<0>(at::linalg_qr(
       random_block(n, std::min(kBlock, limit), options.seed, relationship.device())));
-  at::Tensor leaving;  // what G adds to the last block outside the space
-  std::int64_t size = 0, last = 0;
+  std::int64_t size = 0;
   double scale = 0;
   while (true) {
-    all.narrow(1, size, block.size(1)).copy_(block);
-    last = size;
+    const std::int64_t last = size;
+    all.narrow(1, last, block.size(1)).copy_(block);
     size += block.size(1);
     const at::Tensor basis = all.narrow(1, 0, size);
     at::Tensor product = relationship.times(block);
@@ -71,19 +74,24 @@ RitzPairs krylov_space(const RelationshipOperator& relationship,
     product = product - at::mm(basis, at::mm(basis.t(), product));
     const auto [directions, triangle] = at::linalg_qr(product);
     const auto [left, singular, right] = at::svd(triangle);
-    std::int64_t fresh = (singular > kInside * scale).sum().item<std::int64_t>();
-    leaving = triangle;
-    if (fresh == 0 || size == limit) break;
-    fresh = std::min(fresh, limit - size);
+    const auto fresh = (singular > kInside * scale).sum().item<std::int64_t>();
+    const bool is_end = fresh == 0 || size + fresh > limit;
+    const bool is_dear =
+        static_cast<double>(2 * size * n) > relationship.product_cost();
+    if (is_end || (is_dear && size >= kTrial)) {
+      const at::Tensor small = projected.narrow(0, 0, size).narrow(1, 0, size);
+      const auto [values, coordinates] = at::linalg_eigh(0.5 * (small + small.t()));
+      // Only products with the last block leave the space.
+      const at::Tensor residuals =
+          at::mm(triangle, coordinates.narrow(0, last, size - last)).norm(2, 0);
+      const bool is_promising = residuals[size - 1].item<double>() <=
+                                kPromising * values[size - 1].item<double>();
+      if (is_end || !is_promising) return {basis, coordinates, values, residuals};
+    }
     block = at::mm(directions, left.narrow(1, 0, fresh));
     block = block - at::mm(basis, at::mm(basis.t(), block));
     block = std::get<0>(at::linalg_qr(block));
   }
-  projected = projected.narrow(0, 0, size).narrow(1, 0, size);
-  const auto [values, coordinates] = at::linalg_eigh(0.5 * (projected + projected.t()));
-  const at::Tensor residuals =
-      at::mm(leaving, coordinates.narrow(0, last, size - last)).norm(2, 0);
-  return {all.narrow(1, 0, size), coordinates, values, residuals};
 }
 
 /// How many of the largest eigenvalues to keep: a solution takes products in number

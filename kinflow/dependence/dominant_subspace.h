@@ -49,10 +49,11 @@ at::Tensor apply(const DominantSubspace& subspace,
                  const DominantSubspace::Function& function, const at::Tensor& matrix);
 
 /// Searches a block Krylov space of G with complete orthogonalisation: `basis` products
-/// with G, O(n basis^2) further operations, two matrices n x basis. Keeps Ritz vectors
-/// that are eigenvectors to about 8 digits, from the largest eigenvalue on, and as many
-/// as make a solution by conjugate gradients cheapest. InputError where a Ritz value
-/// shows that G is not positive semidefinite.
+/// with G, O(n basis^2) further operations, two matrices n x basis. Ends early where
+/// nothing stands out and G is so sparse that the basis is the dear part. Keeps Ritz
+/// vectors that are eigenvectors to about 8 digits, from the largest eigenvalue on, and
+/// as many as make a solution by conjugate gradients cheapest. InputError where a Ritz
+/// value shows that G is not positive semidefinite.
 DominantSubspace find_dominant_subspace(const RelationshipOperator& relationship,
                                         const DominantSubspaceOptions& options = {});
 

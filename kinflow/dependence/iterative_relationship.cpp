@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "kinflow/core/error.h"
@@ -25,10 +26,21 @@ constexpr double kHardLambda = 0.01;
 /// The quadratic form at this lambda is known when further steps change it by less
 /// than this share.
 constexpr double kQuadraticChange = 1e-7;
-/// Half the width of a 95% interval in standard errors. Student's distribution with 28
-/// degrees of freedom, those of 32 probes after three moments and the mean.
-constexpr double kStandardErrors = 2.05;
+/// Eigenvalues below this share of the largest one are rounding of 0.
+constexpr double kNothing = 1e-10;
+/// An error of log det C for each row that is rounding.
+constexpr double kNoError = 1e-12;
+/// Functions whose exact sums over the eigenvalues are known: 1, x and x^2.
 constexpr std::int64_t kMomentCount = 3;
+
+/// Half the width of a 95% interval in standard errors: the quantile of Student's
+/// distribution, expanded in one over the degrees of freedom.
+double standard_errors(double freedom) {
+  const double z = 1.959964;
+  const double z3 = z * z * z, z5 = z3 * z * z;
+  return z + (z3 + z) / (4 * freedom) +
+         (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom);
+}
 
 }  // namespace
 
@@ -49,10 +61,9 @@ IterativeRelationship::IterativeRelationship(
       options_.max_iterations < 1 || !(options_.memory_share >= 0) ||
       !(options_.memory_logit >= 0)) {
     throw InputError(fmt::format(
-        "[IterativeRelationship] expected basis, quadrature_steps and max_iterations "
-        "of "
-        "at least 1, at least {} probes, a positive tolerance, memory_share and "
-        "memory_logit of at least 0; received {}, {}, {}, {}, {}, {} and {}",
+        "[IterativeRelationship] expected basis, quadrature_steps, max_iterations from "
+        "1, probes from {}, a positive tolerance, memory_share and memory_logit from "
+        "0, received {}, {}, {}, {}, {}, {}, {}",
         kMomentCount + 2, options_.basis, options_.quadrature_steps,
         options_.max_iterations, options_.probes, options_.tolerance,
         options_.memory_share, options_.memory_logit));
@@ -80,24 +91,24 @@ void IterativeRelationship::make_probes() {
         std::min(kStepsPerLook, options_.quadrature_steps - lanczos.steps()));
     probes_ = lanczos.gauss();
     enclosing_ = lanczos.radau();
-    if (lanczos.steps() >= options_.quadrature_steps) break;
-    const at::Tensor sums =
-        (probes_.weights * log_variances(probes_.nodes, kHardLambda)).sum(1);
-    const at::Tensor others =
-        (enclosing_.weights * log_variances(enclosing_.nodes, kHardLambda)).sum(1);
+    largest_of_rest_ =
+        std::max({probes_.nodes.max().item<double>(), kNothing * largest_eigenvalue_,
+                  std::numeric_limits<double>::min()});
     match_moments();
     const LogDetEstimate estimate = log_det_estimate(kHardLambda);
-    const double enclosure = (sums - others).mean().abs().item<double>();
-    if (enclosure <= 0.1 * estimate.error) break;
+    const double enough =
+        std::max(0.1 * estimate.probe_error, kNoError * static_cast<double>(rows()));
+    if (estimate.quadrature_error <= enough ||
+        lanczos.steps() >= options_.quadrature_steps) {
+      break;
+    }
   }
-  match_moments();
-  largest_of_rest_ = probes_.nodes.max().item<double>();
   largest_eigenvalue_ = std::max(largest_eigenvalue_, largest_of_rest_);
 }
 
 at::Tensor IterativeRelationship::moment_functions() const {
-  const double largest = probes_.nodes.max().item<double>();
-  const at::Tensor x = largest > 0 ? probes_.nodes / largest : probes_.nodes;
+  const at::Tensor is_number = probes_.nodes > kNothing * largest_eigenvalue_;
+  const at::Tensor x = probes_.nodes * is_number / largest_of_rest_;
   return at::stack({at::ones_like(x), x, x.square()});
 }
 
@@ -106,12 +117,12 @@ void IterativeRelationship::match_moments() {
   // mean of c c' and d what the moments have too much. This takes the best quadratic
   // approximation of f out of what the probes have to estimate, for every f.
   const auto n = static_cast<double>(rows() - subspace_.count());
-  const double largest = std::max(probes_.nodes.max().item<double>(), 1e-300);
   const double first = relationship_->trace() - subspace_.values.sum().item<double>();
   const double second =
       relationship_->sum_of_squares() - subspace_.values.square().sum().item<double>();
-  const at::Tensor exact =
-      at::tensor({n, first / largest, second / (largest * largest)}, at::kDouble);
+  const at::Tensor exact = at::tensor(
+      {n, first / largest_of_rest_, second / largest_of_rest_ / largest_of_rest_},
+      at::kDouble);
   const at::Tensor functions = moment_functions().view({kMomentCount, -1});
   const at::Tensor shares =
       (probes_.weights / static_cast<double>(options_.probes)).reshape({-1});
@@ -129,7 +140,7 @@ at::Tensor IterativeRelationship::log_variances(const at::Tensor& nodes,
 
 LogDetEstimate IterativeRelationship::log_det_estimate(double lambda) const {
   const at::Tensor known = lambda + (1 - lambda) * subspace_.values;
-  LogDetEstimate result{known.log().sum().item<double>(), 0};
+  LogDetEstimate result{known.log().sum().item<double>(), 0, 0, 0};
   if (subspace_.is_complete()) return result;
   const at::Tensor values = log_variances(probes_.nodes, lambda);
   result.value += (counts_ * values).sum().item<double>();
@@ -150,8 +161,9 @@ LogDetEstimate IterativeRelationship::log_det_estimate(double lambda) const {
   // (1 - lambda) r, which change its determinant in second order.
   const double mixed = (subspace_.residuals.square() / known).sum().item<double>() *
                        (1 - lambda) * (1 - lambda) / lambda;
-  result.error =
-      kStandardErrors * spread + enclosure.mean().abs().item<double>() + mixed;
+  result.probe_error = standard_errors(probes - 1 - kMomentCount) * spread;
+  result.quadrature_error = enclosure.mean().abs().item<double>();
+  result.error = result.probe_error + result.quadrature_error + mixed;
   return result;
 }
 
@@ -192,6 +204,17 @@ at::Tensor IterativeRelationship::log_det_slope(const at::Tensor& parameters) co
   return result.to(relationship_->device());
 }
 
+IterativeRelationship::RestMeans IterativeRelationship::rest_means(
+    const at::Tensor& lambda) const {
+  if (subspace_.is_complete()) return {at::zeros_like(lambda), at::zeros_like(lambda)};
+  const at::Tensor own_share = lambda.cpu().view({-1, 1, 1});
+  const at::Tensor variance = own_share + (1 - own_share) * probes_.nodes;
+  const auto count = static_cast<double>(rows() - subspace_.count());
+  return {((counts_ / variance).sum({1, 2}) / count).to(lambda.device()),
+          ((counts_ * (1 - probes_.nodes) / variance.square()).sum({1, 2}) / count)
+              .to(lambda.device())};
+}
+
 at::Tensor IterativeRelationship::lambda_of_columns(const at::Tensor& parameters,
                                                     std::int64_t columns) const {
   return checked_parameters(parameters)
@@ -206,7 +229,7 @@ at::Tensor IterativeRelationship::times(const at::Tensor& matrix,
 }
 
 Solution IterativeRelationship::solve(const at::Tensor& right, const at::Tensor& lambda,
-                                      const at::Tensor& start) const {
+                                      double tolerance, const at::Tensor& start) const {
   const ShiftedSystem system{
       .times = [this](const at::Tensor& x,
                       const at::Tensor& of_columns) { return times(x, of_columns); },
@@ -217,7 +240,7 @@ Solution IterativeRelationship::solve(const at::Tensor& right, const at::Tensor&
       .largest_eigenvalue = largest_eigenvalue_};
   return conjugate_gradients(
       system, right, lambda, start,
-      {.tolerance = options_.tolerance, .max_iterations = options_.max_iterations});
+      {.tolerance = tolerance, .max_iterations = options_.max_iterations});
 }
 
 at::Tensor IterativeRelationship::precision_times(const at::Tensor& parameters,
@@ -225,7 +248,8 @@ at::Tensor IterativeRelationship::precision_times(const at::Tensor& parameters,
   const at::Tensor all =
       checked_latents(parameters, latents, rows()).to(relationship_->device());
   const Solution solution =
-      solve(side_by_side(all), lambda_of_columns(parameters, all.size(2)));
+      solve(side_by_side(all), lambda_of_columns(parameters, all.size(2)),
+            options_.tolerance);
   return apart(solution.values, all.size(0)).to(latents.device());
 }
 
@@ -240,7 +264,8 @@ at::Tensor IterativeRelationship::parameter_gradient(const at::Tensor& parameter
   const at::Tensor all =
       checked_latents(parameters, latents, rows()).to(relationship_->device());
   const Solution solution =
-      solve(side_by_side(all), lambda_of_columns(parameters, all.size(2)));
+      solve(side_by_side(all), lambda_of_columns(parameters, all.size(2)),
+            options_.tolerance);
   const auto columns = static_cast<double>(all.size(2));
   return (0.5 * (columns * log_det_slope(parameters) -
                  form_of_slope(solution.values, all.size(0))))
@@ -316,7 +341,8 @@ at::Tensor IterativeRelationship::pairs_rows(const at::Tensor& parameters,
   const at::Tensor diagonal =
       diagonal_elements(parameters, chosen).precision.t().unsqueeze(2);
   const Solution solution =
-      solve(padded(chosen, batch), lambda_of_columns(parameters, batch.size(2)));
+      solve(padded(chosen, batch), lambda_of_columns(parameters, batch.size(2)),
+            options_.tolerance);
   const at::Tensor all_pairs =
       apart(solution.values.index_select(0, chosen), batch.size(0));
   return (weight * all_pairs + (1 - weight) * diagonal * batch).to(latents.device());
@@ -331,7 +357,8 @@ at::Tensor IterativeRelationship::pairs_parameter_gradient(
   const at::Tensor chosen = rows.to(device);
   const double weight = pair_weight(rows.size(0));
   const Solution solution =
-      solve(padded(chosen, batch), lambda_of_columns(parameters, batch.size(2)));
+      solve(padded(chosen, batch), lambda_of_columns(parameters, batch.size(2)),
+            options_.tolerance);
   const at::Tensor all_pairs = -form_of_slope(solution.values, batch.size(0));
   const at::Tensor diagonal =
       (diagonal_elements(parameters, chosen).slope.t() * batch.square().sum(2)).sum(1);

@@ -40,9 +40,11 @@ struct IterativeRelationshipOptions {
 /// An estimate of log det C.
 struct LogDetEstimate {
   double value;
-  /// Half the width of a 95% interval: the spread over the probes, the enclosure of
-  /// the quadrature and what the eigenvectors' residuals can add.
+  /// Half the width of a 95% interval: the sum of both parts below and of what the
+  /// eigenvectors' residuals can add.
   double error;
+  double probe_error;       ///< from the spread over the probes
+  double quadrature_error;  ///< the width of the quadrature's enclosure
 };
 
 /// How good the results of an IterativeRelationship are.
@@ -92,8 +94,8 @@ class IterativeRelationship final : public Dependence {
   IterativeAccuracy accuracy(double lambda) const;
   /// C^-1 times columns that each have a lambda of their own, with the iterations and
   /// the residual. @param right [n, c] float64  @param lambda [c]
-  /// @param start [n, c], or undefined
-  Solution solve(const at::Tensor& right, const at::Tensor& lambda,
+  /// @param tolerance on the relative residual  @param start [n, c], or undefined for 0
+  Solution solve(const at::Tensor& right, const at::Tensor& lambda, double tolerance,
                  const at::Tensor& start = {}) const;
 
   at::Tensor log_det(const at::Tensor& parameters) const override;
@@ -110,7 +112,7 @@ class IterativeRelationship final : public Dependence {
   at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
                          double prior) const override;
   /// A memory that solves for all rows now and then; in between, what changed goes
-  /// through the approximate inverse of the dominant subspace: O(b k p) for a batch.
+  /// through an approximation of C^-1: O(b k p) for a batch.
   std::unique_ptr<LatentMemory> make_memory() const override;
   /// By a polynomial in C that is its root up to the tolerance.
   at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
@@ -134,6 +136,12 @@ class IterativeRelationship final : public Dependence {
     at::Tensor precision;
     at::Tensor slope;
   };
+  /// Means over all directions outside the dominant subspace: [c] each, 0 where there
+  /// are none.
+  struct RestMeans {
+    at::Tensor precision;  ///< of C^-1
+    at::Tensor slope;      ///< of C^-1 (I - G) C^-1
+  };
   /// The observed rows' part of C, and the rows.
   struct Observation {
     at::Tensor observed;  ///< [q]
@@ -146,7 +154,7 @@ class IterativeRelationship final : public Dependence {
   void make_probes();
   /// Weights that give sums over the probes' nodes the exact moments of G.
   void match_moments();
-  /// 1, x and x^2 at the nodes, x in units of the largest node: [3, N, m].
+  /// 1, x and x^2 at the nodes, x in units of largest_of_rest_: [3, N, m].
   at::Tensor moment_functions() const;
   /// log(lambda + (1 - lambda) node) over all nodes: [N, m].
   static at::Tensor log_variances(const at::Tensor& nodes, double lambda);
@@ -161,6 +169,8 @@ class IterativeRelationship final : public Dependence {
   at::Tensor form_of_slope(const at::Tensor& solution, std::int64_t replicas) const;
   /// Derivative of log det C in lambda, for each replica: [R].
   at::Tensor log_det_slope(const at::Tensor& parameters) const;
+  /// @param lambda [c], on the device
+  RestMeans rest_means(const at::Tensor& lambda) const;
   /// The batch's latents [R, b, p] among zeros, side by side: [n, R p].
   at::Tensor padded(const at::Tensor& rows, const at::Tensor& latents) const;
   DiagonalElements diagonal_elements(const at::Tensor& parameters,
@@ -174,7 +184,7 @@ class IterativeRelationship final : public Dependence {
   IterativeRelationshipOptions options_;
   DominantSubspace subspace_;
   double largest_eigenvalue_ = 0;
-  double largest_of_rest_ = 0;
+  double largest_of_rest_ = 0;  // not below rounding of largest_eigenvalue_
   // What is known outside the subspace, on the CPU; empty where that is all of it.
   SpectralMeasures probes_;     // [N, m]
   SpectralMeasures enclosing_;  // [N, m + 1], the other end of the enclosure

@@ -6,12 +6,19 @@
 #include "kinflow/dependence/side_by_side.h"
 
 namespace kinflow {
+namespace {
 
-/// Solves X = C^-1 U at some time, for the latents U and lambda of that time, and keeps
-/// S = (I - G) X. When the latents have changed by D and lambda by e since, X has the
-/// residual D - e S. So X plus the residual times the approximate inverse P of C (see
-/// DominantSubspace) is right but for what P has wrong about the changes. Products with
-/// G are needed to solve anew only.
+/// Relative residual of the derivative in lambda, which is used over short ways only.
+constexpr double kDerivativeTolerance = 0.01;
+
+}  // namespace
+
+/// Solves X = C^-1 U at some time, for the latents U and lambda of that time, and
+/// Y = C^-1 S with S = (I - G) X, which is -dX/dlambda. When the latents have changed
+/// by D and lambda by e since, C^-1 of the new latents is X - e Y + C^-1 D up to second
+/// order. In the last term C^-1 is exact along the dominant subspace and elsewhere its
+/// mean: right on average for rows that changed independently of each other. So
+/// products with G are needed to solve anew only.
 ///
 /// Matrices over rows are [n, R p], replicas side by side.
 class IterativeRelationship::Memory final : public LatentMemory {
@@ -41,8 +48,8 @@ class IterativeRelationship::Memory final : public LatentMemory {
     const at::Tensor vectors = subspace_.vectors.index_select(0, chosen);
     solved_.change_along += at::mm(vectors.t(), step);
     solved_.change_square += sum_by_replica(step * (2 * old_change + step), replicas);
-    solved_.change_slope +=
-        sum_by_replica(step * solved_.slope.index_select(0, chosen), replicas);
+    solved_.change_derivative +=
+        sum_by_replica(step * solved_.derivative.index_select(0, chosen), replicas);
     solved_.changed_rows += rows.size(0);
   }
 
@@ -55,32 +62,24 @@ class IterativeRelationship::Memory final : public LatentMemory {
 
   at::Tensor parameter_gradient(const at::Tensor& parameters) const override {
     solve_if_stale(parameters);
-    // With Z = P R for the residual R the form tr(X'(I - G)X) is that of the solution,
-    // plus 2 tr(Z'S), plus tr(Z'(I - G)Z), where G is taken for its approximation.
+    // tr(U' C^-1 (I - G) C^-1 U) when U has moved by D and lambda by e:
+    //     tr(X'S) - 2e tr(Y'S) + 3e^2 tr(Y'(I - G)Y) + 2 tr(D'Y) + tr(D' M D),
+    // M = C^-1 (I - G) C^-1, exact along the subspace and elsewhere its mean.
     const std::int64_t replicas = latents_.size(0), p = latents_.size(2);
-    const at::Tensor moved = moved_by(parameters);  // [R]
+    const at::Tensor moved = moved_by(parameters);
     const at::Tensor lambda = relationship_.lambda_of_columns(parameters, 1);
-    const DominantSubspace::Function inverse = subspace_.inverse(lambda);
-    const at::Tensor residual_slope =
-        solved_.change_slope - moved * solved_.slope_square;
-    const at::Tensor residual_square = solved_.change_square -
-                                       2 * moved * solved_.change_slope +
-                                       moved.square() * solved_.slope_square;
-    const at::Tensor residual_along =
-        residual_along_subspace(parameters).view({-1, replicas, p});
-    const at::Tensor slope_along = solved_.slope_along.view({-1, replicas, p});
-    const at::Tensor correction_slope =
-        inverse.outside * residual_slope +
-        (inverse.inside * (residual_along * slope_along).sum(2)).sum(0);
-    const at::Tensor along_square = residual_along.square().sum(2);  // [k, R]
-    at::Tensor correction_form = ((1 - subspace_.values).unsqueeze(1) /
-                                  subspace_.variances(lambda).square() * along_square)
-                                     .sum(0);
-    correction_form =
-        correction_form + (1 - subspace_.rest_mean) * inverse.outside.square() *
-                              (residual_square - along_square.sum(0)).clamp_min(0);
-    const at::Tensor form =
-        solved_.solution_slope + 2 * correction_slope + correction_form;
+    const at::Tensor along =
+        solved_.change_along.view({-1, replicas, p}).square().sum(2);  // [k, R]
+    const at::Tensor of_subspace =
+        (1 - subspace_.values).unsqueeze(1) / subspace_.variances(lambda).square();
+    const at::Tensor of_change =
+        (of_subspace * along).sum(0) +
+        relationship_.rest_means(lambda).slope *
+            (solved_.change_square - along.sum(0)).clamp_min(0);
+    const at::Tensor form = solved_.solution_slope -
+                            2 * moved * solved_.derivative_slope +
+                            3 * moved.square() * solved_.derivative_form +
+                            2 * solved_.change_derivative + of_change;
     return (0.5 *
             (static_cast<double>(p) * relationship_.log_det_slope(parameters) - form))
         .unsqueeze(1)
@@ -89,16 +88,16 @@ class IterativeRelationship::Memory final : public LatentMemory {
 
  private:
   struct Solved {
-    at::Tensor lambda;          // [R]
-    at::Tensor latents;         // U
-    at::Tensor solution;        // X
-    at::Tensor slope;           // S
-    at::Tensor slope_along;     // Q'S [k, R p]
-    at::Tensor slope_square;    // tr(S'S) [R]
-    at::Tensor solution_slope;  // tr(X'S) [R]
-    at::Tensor change_along;    // Q'D [k, R p]
-    at::Tensor change_square;   // tr(D'D) [R]
-    at::Tensor change_slope;    // tr(D'S) [R]
+    at::Tensor lambda;             // [R]
+    at::Tensor latents;            // U
+    at::Tensor solution;           // X
+    at::Tensor derivative;         // Y
+    at::Tensor solution_slope;     // tr(X'S) [R]
+    at::Tensor derivative_slope;   // tr(Y'S) [R]
+    at::Tensor derivative_form;    // tr(Y'(I - G)Y) [R]
+    at::Tensor change_along;       // Q'D [k, R p]
+    at::Tensor change_square;      // tr(D'D) [R]
+    at::Tensor change_derivative;  // tr(D'Y) [R]
     std::int64_t changed_rows = 0;
   };
 
@@ -110,26 +109,23 @@ class IterativeRelationship::Memory final : public LatentMemory {
   at::Tensor moved_by(const at::Tensor& parameters) const {
     return relationship_.lambda_of_columns(parameters, 1) - solved_.lambda;
   }
-  /// The same for each column: [R p].
-  at::Tensor moved_by_column(const at::Tensor& parameters) const {
-    return moved_by(parameters).repeat_interleave(latents_.size(2));
-  }
-  at::Tensor residual_along_subspace(const at::Tensor& parameters) const {
-    return solved_.change_along - moved_by_column(parameters) * solved_.slope_along;
-  }
-  /// Rows of X, corrected: [b, R p].
+  /// Rows of X - e Y + C^-1 D: [b, R p].
   at::Tensor corrected_rows(const at::Tensor& parameters,
                             const at::Tensor& rows) const {
-    const DominantSubspace::Function inverse = subspace_.inverse(
-        relationship_.lambda_of_columns(parameters, latents_.size(2)));
-    const at::Tensor residual =
+    const at::Tensor lambda =
+        relationship_.lambda_of_columns(parameters, latents_.size(2));
+    const at::Tensor moved = moved_by(parameters).repeat_interleave(latents_.size(2));
+    const at::Tensor elsewhere =
+        relationship_.rest_means(relationship_.lambda_of_columns(parameters, 1))
+            .precision.repeat_interleave(latents_.size(2));
+    const at::Tensor change =
         matrix(latents_.index_select(1, rows.to(latents_.device()))) -
-        solved_.latents.index_select(0, rows) -
-        moved_by_column(parameters) * solved_.slope.index_select(0, rows);
+        solved_.latents.index_select(0, rows);
     return at::addmm(
-        solved_.solution.index_select(0, rows) + inverse.outside * residual,
+        solved_.solution.index_select(0, rows) -
+            moved * solved_.derivative.index_select(0, rows) + elsewhere * change,
         subspace_.vectors.index_select(0, rows),
-        inverse.inside * residual_along_subspace(parameters));
+        (subspace_.variances(lambda).reciprocal() - elsewhere) * solved_.change_along);
   }
 
   void solve_if_stale(const at::Tensor& parameters) const {
@@ -151,18 +147,20 @@ class IterativeRelationship::Memory final : public LatentMemory {
     Solved next;
     next.lambda = lambda;
     next.latents = matrix(latents_);
+    const at::Tensor of_columns =
+        relationship_.lambda_of_columns(parameters, latents_.size(2));
     next.solution =
-        relationship_
-            .solve(next.latents,
-                   relationship_.lambda_of_columns(parameters, latents_.size(2)), start)
-            .values;
-    next.slope = next.solution - relationship_.relationship_->times(next.solution);
-    next.slope_along = at::mm(subspace_.vectors.t(), next.slope);
-    next.slope_square = sum_by_replica(next.slope.square(), replicas);
-    next.solution_slope = sum_by_replica(next.solution * next.slope, replicas);
-    next.change_along = at::zeros_like(next.slope_along);
-    next.change_square = at::zeros_like(next.slope_square);
-    next.change_slope = at::zeros_like(next.slope_square);
+        relationship_.solve(next.latents, of_columns, options.tolerance, start).values;
+    const at::Tensor slope =
+        next.solution - relationship_.relationship_->times(next.solution);
+    next.derivative =
+        relationship_.solve(slope, of_columns, kDerivativeTolerance).values;
+    next.solution_slope = sum_by_replica(next.solution * slope, replicas);
+    next.derivative_slope = sum_by_replica(next.derivative * slope, replicas);
+    next.derivative_form = relationship_.form_of_slope(next.derivative, replicas);
+    next.change_along = at::mm(subspace_.vectors.t(), at::zeros_like(slope));
+    next.change_square = at::zeros_like(next.solution_slope);
+    next.change_derivative = at::zeros_like(next.solution_slope);
     solved_ = next;
   }
 

@@ -24,7 +24,8 @@ LanczosQuadrature::LanczosQuadrature(const RelationshipOperator& relationship,
   const at::Tensor length = square_.sqrt();
   current_ = at::where(length > 0, rest / length, at::zeros_like(rest));
   previous_ = at::zeros_like(current_);
-  scale_ = at::zeros_like(square_);
+  if (subspace.count() > 0) largest_known_ = subspace.values.max().item<double>();
+  scale_ = at::full_like(square_, largest_known_);
 }
 
 void LanczosQuadrature::advance(std::int64_t steps) {
@@ -73,7 +74,8 @@ SpectralMeasures LanczosQuadrature::measures(bool has_node_at_zero) const {
   }
   const auto [values, vectors] = at::linalg_eigh(matrices);
   const at::Tensor square = square_.cpu().unsqueeze(1);
-  check_not_negative(values.min().item<double>(), values.max().item<double>(),
+  check_not_negative(values.min().item<double>(),
+                     std::max(values.max().item<double>(), largest_known_),
                      relationship_.rows());
   return {values.clamp_min(0), vectors.select(1, 0).square() * square};
 }

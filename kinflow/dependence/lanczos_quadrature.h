@@ -44,7 +44,8 @@ class LanczosQuadrature {
   at::Tensor previous_;               // [n, c]
   std::vector<at::Tensor> diagonal_;  // [c] for each step
   std::vector<at::Tensor> beside_;    // [c] for each step; the last one leads on
-  at::Tensor scale_;                  // [c], the largest coefficient so far
+  at::Tensor scale_;          // [c], the largest coefficient so far, or largest_known_
+  double largest_known_ = 0;  // eigenvalue in the subspace
 };
 
 }  // namespace kinflow

@@ -159,13 +159,18 @@ double DenseRelationshipOperator::product_cost() const {
 }
 
 at::Tensor DenseRelationshipOperator::times(const at::Tensor& matrix) const {
-  if (relationship_.scalar_type() == at::kDouble) return at::mm(relationship_, matrix);
-  at::Tensor result = at::empty_like(matrix, at::MemoryFormat::Contiguous);
+  // X'G, which is (G X)': BLAS walks through G faster when few columns stand on this
+  // side.
+  const at::Tensor left = matrix.t().contiguous();
+  if (relationship_.scalar_type() == at::kDouble) {
+    return at::mm(left, relationship_).t().contiguous();
+  }
+  at::Tensor result = at::zeros_like(left);
   for_each_panel(rows(), [&](std::int64_t first, std::int64_t height) {
-    at::Tensor part = result.narrow(0, first, height);
-    at::mm_out(part, relationship_.narrow(0, first, height).to(at::kDouble), matrix);
+    result.addmm_(left.narrow(1, first, height),
+                  relationship_.narrow(0, first, height).to(at::kDouble));
   });
-  return result;
+  return result.t().contiguous();
 }
 
 at::Tensor DenseRelationshipOperator::block(const at::Tensor& rows,

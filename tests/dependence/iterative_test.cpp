@@ -51,18 +51,32 @@ at::Tensor chain(std::int64_t n) {
   return at::mm(lower, lower.t()) / 1.4;
 }
 
-std::vector<Matrix> matrices() {
-  Random random(101);
-  return {named("genetic", genetic_relationship(300, 400, random)),
-          named("genetic, singular", genetic_relationship(300, 150, random)),
-          named("slowly decaying", slowly_decaying(300, random)),
-          named("chain", chain(300))};
+/// Families of four siblings: two distinct eigenvalues, each many times.
+at::Tensor siblings(std::int64_t n) {
+  const at::Tensor family = 0.5 * (at::eye(4, at::kDouble) + 1);
+  return at::kron(at::eye(n / 4, at::kDouble), family);
 }
 
-/// A law that cannot decompose its matrix: at most 24 vectors are kept.
+at::Tensor low_rank(std::int64_t n, std::int64_t rank, Random& random) {
+  const at::Tensor factor = oracle::normal({n, rank}, random);
+  return at::mm(factor, factor.t()) / static_cast<double>(rank);
+}
+
+std::vector<Matrix> matrices() {
+  Random random(101);
+  return {named("low rank", low_rank(300, 20, random)),
+          named("genetic", genetic_relationship(300, 400, random)),
+          named("genetic, singular", genetic_relationship(300, 150, random)),
+          named("slowly decaying", slowly_decaying(300, random)),
+          named("chain", chain(300)),
+          named("siblings", siblings(300)),
+          named("identity", at::eye(300, at::kDouble))};
+}
+
+/// A law that cannot decompose its matrix: a space of 80 dimensions is searched.
 IterativeRelationship iterated(const at::Tensor& matrix,
                                IterativeRelationshipOptions options = {}) {
-  options.basis = 24;
+  options.basis = 80;
   return IterativeRelationship(std::make_shared<DenseRelationshipOperator>(matrix),
                                options);
 }
@@ -73,7 +87,7 @@ TEST(IterativeRelationship, SolutionsMatchTheDecomposition) {
   Random random(102);
   for (const Matrix& matrix : matrices()) {
     const IterativeRelationship law = iterated(matrix.values);
-    ASSERT_LT(law.dominant_subspace().count(), 24) << matrix.name;
+    ASSERT_LT(law.dominant_subspace().count(), 80) << matrix.name;
     const at::Tensor parameters =
         at::tensor({0.01, 0.2, 0.6, 0.999}, at::kDouble).unsqueeze(1);
     const at::Tensor latents = oracle::normal({4, 300, 3}, random);
@@ -94,7 +108,7 @@ TEST(IterativeRelationship, ResidualsAreWithinTheTolerance) {
     const IterativeRelationship law = iterated(matrix.values, {.tolerance = tolerance});
     const at::Tensor right = oracle::normal({300, 4}, random);
     const at::Tensor lambda = at::tensor({0.02, 0.1, 0.5, 0.9}, at::kDouble);
-    const Solution solution = law.solve(right, lambda);
+    const Solution solution = law.solve(right, lambda, tolerance);
     const at::Tensor residual = right - lambda * solution.values -
                                 (1 - lambda) * at::mm(matrix.values, solution.values);
     const double worst = (residual.norm(2, 0) / right.norm(2, 0)).max().item<double>();
@@ -127,13 +141,13 @@ TEST(IterativeRelationship, SubspaceMakesSolutionsCheaper) {
   const auto relationship = std::make_shared<DenseRelationshipOperator>(
       matrix +
       1e3 * at::outer(at::ones({300}, at::kDouble), at::ones({300}, at::kDouble)));
-  const IterativeRelationship with(relationship, {.basis = 24});
+  const IterativeRelationship with(relationship, {.basis = 80});
   const IterativeRelationship without(relationship, {.basis = 1});
   ASSERT_EQ(without.dominant_subspace().count(), 0);
   const at::Tensor right = oracle::normal({300, 1}, random);
   const at::Tensor lambda = at::full({1}, 0.1, at::kDouble);
-  EXPECT_LT(with.solve(right, lambda).iterations,
-            without.solve(right, lambda).iterations);
+  EXPECT_LT(with.solve(right, lambda, 1e-8).iterations,
+            without.solve(right, lambda, 1e-8).iterations);
 }
 
 TEST(IterativeRelationship, LogDetIsWithinItsReportedBound) {
@@ -145,8 +159,11 @@ TEST(IterativeRelationship, LogDetIsWithinItsReportedBound) {
         const LogDetEstimate estimate = law.log_det_estimate(lambda);
         const double exact = matrix.exact.log_det(share(lambda)).item<double>();
         const double error = std::abs(estimate.value - exact);
-        ++all;
-        if (error <= estimate.error + 1e-9) ++inside;
+        // Few distinct eigenvalues leave nothing to estimate.
+        if (estimate.error > 1e-6) {
+          ++all;
+          if (error <= estimate.error) ++inside;
+        }
         EXPECT_LE(error, 3 * estimate.error + 1e-9)
             << matrix.name << ", seed " << seed << ", lambda " << lambda;
         EXPECT_DOUBLE_EQ(law.log_det(share(lambda)).item<double>(), estimate.value);
@@ -162,6 +179,21 @@ TEST(IterativeRelationship, MoreProbesGiveASmallerError) {
   const double few = iterated(matrix, {.probes = 8}).log_det_estimate(0.1).error;
   const double many = iterated(matrix, {.probes = 128}).log_det_estimate(0.1).error;
   EXPECT_LT(many, 0.6 * few);
+}
+
+TEST(IterativeRelationship, AccuracyIsThatOfTheResults) {
+  const IterativeRelationship law = iterated(chain(300), {.tolerance = 1e-6});
+  const IterativeAccuracy accuracy = law.accuracy(0.25);
+  const LogDetEstimate estimate = law.log_det_estimate(0.25);
+  EXPECT_EQ(accuracy.log_det.value, estimate.value);
+  EXPECT_EQ(accuracy.log_det.error, estimate.error);
+  EXPECT_GE(estimate.error, estimate.probe_error + estimate.quadrature_error);
+  EXPECT_EQ(accuracy.rows, 300);
+  EXPECT_EQ(accuracy.probes, 32);
+  const std::string text = accuracy.text();
+  EXPECT_NE(text.find("lambda = 0.25"), std::string::npos) << text;
+  EXPECT_NE(text.find("95%, 32 probes"), std::string::npos) << text;
+  EXPECT_NE(text.find("relative residual 1e-06"), std::string::npos) << text;
 }
 
 TEST(IterativeRelationship, FewQuadratureStepsAreSeenInTheError) {
@@ -207,7 +239,8 @@ TEST(IterativeRelationship, GradientIsNearTheExactOne) {
       // The derivative of log det C is off by what the bound allows on the logit's
       // scale, where log det C bends little.
       const double bound =
-          4 * law.log_det_estimate(lambda).error / (lambda * (1 - lambda));
+          4 * law.log_det_estimate(lambda).error / (lambda * (1 - lambda)) +
+          1e-8 * std::abs(expected.item<double>());
       EXPECT_NEAR(actual.item<double>(), expected.item<double>(), bound)
           << matrix.name << ", lambda " << lambda;
     }
@@ -260,10 +293,10 @@ void expect_variances(const Relationship& exact, double lambda, const at::Tensor
 
 TEST(IterativeRelationship, DrawsHaveTheVarianceOfTheLawInEveryDirection) {
   for (const Matrix& matrix : matrices()) {
-    for (const double lambda : {0.02, 0.5}) {
+    for (const double lambda : {0.1, 0.5}) {
       Random random(113);
       const at::Tensor draws =
-          iterated(matrix.values).sample(share(lambda)[0], 2000, random);
+          iterated(matrix.values).sample(share(lambda)[0], 400, random);
       expect_variances(matrix.exact, lambda, draws, matrix.name);
     }
   }
@@ -274,7 +307,7 @@ TEST(IterativeRelationship, DrawsGivenRowsKeepThemAndHaveTheConditionalVariances
   const at::Tensor observed = at::arange(0, 250, at::kLong);
   for (const Matrix& matrix : matrices()) {
     const IterativeRelationship law = iterated(matrix.values);
-    const at::Tensor latents = oracle::normal({250, 1}, random).expand({250, 1500});
+    const at::Tensor latents = oracle::normal({250, 1}, random).expand({250, 400});
     const at::Tensor draws = law.sample_given(share(0.3)[0], observed, latents, random);
     EXPECT_TRUE(at::equal(draws.narrow(0, 0, 250), latents)) << matrix.name;
     const ConditionalLaw expected =
@@ -282,9 +315,9 @@ TEST(IterativeRelationship, DrawsGivenRowsKeepThemAndHaveTheConditionalVariances
     const at::Tensor errors = draws.narrow(0, 250, 50) - expected.mean;
     const at::Tensor whitened = at::linalg_solve_triangular(
         at::linalg_cholesky(expected.covariance), errors, /*upper=*/false);
-    const at::Tensor covariance = at::mm(whitened, whitened.t()) / 1500;
+    const at::Tensor covariance = at::mm(whitened, whitened.t()) / 400;
     EXPECT_LE((covariance - at::eye(50, at::kDouble)).abs().max().item<double>(),
-              5 * std::sqrt(2.0 / 1500))
+              5 * std::sqrt(2.0 / 400))
         << matrix.name;
   }
 }
@@ -301,7 +334,7 @@ TEST(IterativeRelationship, SparseAndDenseOperatorsAgree) {
   expect_near(sparse->block(some, others), dense.block(some, others), 0, "block");
   EXPECT_NEAR(sparse->trace(), dense.trace(), 1e-11);
   EXPECT_NEAR(sparse->sum_of_squares(), dense.sum_of_squares(), 1e-11);
-  const IterativeRelationship of_sparse(sparse, {.basis = 24});
+  const IterativeRelationship of_sparse(sparse, {.basis = 80});
   const Relationship exact(matrix);
   const at::Tensor latents = oracle::normal({2, 300, 2}, random);
   const at::Tensor parameters = at::tensor({0.1, 0.6}, at::kDouble).unsqueeze(1);
@@ -344,11 +377,18 @@ TEST(IterativeRelationship, MemoryEqualsTheFullComputationWhenItHasSolved) {
   }
 }
 
-TEST(IterativeRelationship, MemoryFollowsChangesBetweenSolutions) {
+/// The gradient's part that depends on the latents: that of log det C is an estimate.
+at::Tensor trace_part(const Dependence& law, const at::Tensor& gradient,
+                      const at::Tensor& parameters) {
+  return gradient -
+         law.parameter_gradient(
+             parameters, at::zeros({parameters.size(0), law.rows(), 2}, at::kDouble));
+}
+
+TEST(IterativeRelationship, MemoryFollowsChangedRowsBetweenSolutions) {
   Random random(118);
   for (const Matrix& matrix : matrices()) {
-    const IterativeRelationship law =
-        iterated(matrix.values, {.memory_share = 1, .memory_logit = 1});
+    const IterativeRelationship law = iterated(matrix.values, {.memory_share = 1});
     const at::Tensor before = oracle::normal({2, 300, 2}, random);
     const at::Tensor parameters = at::tensor({0.3, 0.6}, at::kDouble).unsqueeze(1);
     const auto memory = law.make_memory();
@@ -356,30 +396,54 @@ TEST(IterativeRelationship, MemoryFollowsChangesBetweenSolutions) {
     memory->precision_rows(parameters, whole_numbers({0}));
     const at::Tensor rows = whole_numbers(random.permutation(300)).narrow(0, 0, 60);
     const at::Tensor fresh =
-        before.index_select(1, rows) + 0.2 * oracle::normal({2, 60, 2}, random);
+        0.7 * before.index_select(1, rows) + 0.2 * oracle::normal({2, 60, 2}, random);
     const at::Tensor after = before.index_copy(1, rows, fresh);
     memory->update(rows.narrow(0, 0, 25), fresh.narrow(1, 0, 25));
     memory->update(rows.narrow(0, 25, 35), fresh.narrow(1, 25, 35));
-    const at::Tensor moved = parameters + 0.01;
-    const at::Tensor old = matrix.exact.precision_times(parameters, before);
-    const at::Tensor expected = matrix.exact.precision_times(moved, after);
-    const double followed =
-        (memory->precision_rows(moved, rows) - expected.index_select(1, rows))
-            .norm()
-            .item<double>();
-    const double stale = (old - expected).index_select(1, rows).norm().item<double>();
-    EXPECT_LE(followed, 0.6 * stale) << matrix.name;
-    const auto trace_part = [&](const Dependence& of, const at::Tensor& gradient) {
-      return gradient -
-             of.parameter_gradient(moved, at::zeros({2, 300, 2}, at::kDouble));
+    const at::Tensor stale = matrix.exact.precision_times(parameters, before);
+    const at::Tensor expected = matrix.exact.precision_times(parameters, after);
+    const at::Tensor followed = memory->precision_rows(parameters, rows);
+    EXPECT_LE((followed - expected.index_select(1, rows)).norm().item<double>(),
+              0.6 * (stale - expected).index_select(1, rows).norm().item<double>())
+        << matrix.name;
+    const auto exact_part = [&](const at::Tensor& latents) {
+      return trace_part(matrix.exact,
+                        matrix.exact.parameter_gradient(parameters, latents),
+                        parameters);
     };
-    const at::Tensor exact_gradient =
-        trace_part(matrix.exact, matrix.exact.parameter_gradient(moved, after));
-    const at::Tensor old_gradient =
-        trace_part(matrix.exact, matrix.exact.parameter_gradient(moved, before));
-    const at::Tensor gradient = trace_part(law, memory->parameter_gradient(moved));
-    EXPECT_LE((gradient - exact_gradient).norm().item<double>(),
-              0.6 * (old_gradient - exact_gradient).norm().item<double>())
+    const at::Tensor part =
+        trace_part(law, memory->parameter_gradient(parameters), parameters);
+    EXPECT_LE((part - exact_part(after)).norm().item<double>(),
+              0.6 * (exact_part(before) - exact_part(after)).norm().item<double>())
+        << matrix.name;
+  }
+}
+
+TEST(IterativeRelationship, MemoryFollowsLambdaBetweenSolutions) {
+  Random random(128);
+  const at::Tensor all = at::arange(300, at::kLong);
+  for (const Matrix& matrix : matrices()) {
+    const IterativeRelationship law = iterated(matrix.values, {.memory_logit = 1});
+    const at::Tensor latents = oracle::normal({2, 300, 2}, random);
+    const at::Tensor parameters = at::tensor({0.3, 0.6}, at::kDouble).unsqueeze(1);
+    const at::Tensor moved = parameters + 0.02;
+    const auto memory = law.make_memory();
+    memory->reset(latents);
+    memory->precision_rows(parameters, all);
+    const at::Tensor stale = matrix.exact.precision_times(parameters, latents);
+    const at::Tensor expected = matrix.exact.precision_times(moved, latents);
+    EXPECT_LE((memory->precision_rows(moved, all) - expected).norm().item<double>(),
+              0.15 * (stale - expected).norm().item<double>())
+        << matrix.name;
+    const auto exact_part = [&](const at::Tensor& at_lambda) {
+      return trace_part(matrix.exact,
+                        matrix.exact.parameter_gradient(at_lambda, latents), at_lambda);
+    };
+    EXPECT_LE(
+        (trace_part(law, memory->parameter_gradient(moved), moved) - exact_part(moved))
+            .norm()
+            .item<double>(),
+        0.15 * (exact_part(parameters) - exact_part(moved)).norm().item<double>())
         << matrix.name;
   }
 }

@@ -260,9 +260,12 @@ TEST(Structures, ResultsOnAGpuMatchTheCpu) {
     const RelationshipSum sparse_sum({block_rows(labels)});
     const GaussianTime gaussian_time(latents[0].select(1, 0).to(device));
     const Unstructured unstructured(n);
+    const IterativeRelationship iterative(
+        std::make_shared<DenseRelationshipOperator>(relationship.to(device)),
+        {.basis = 16, .tolerance = 1e-12});
     for (const Dependence* dependence : std::initializer_list<const Dependence*>{
              &blocks, &related, &independent, &low_rank, &families, &time, &sum,
-             &sparse_sum, &gaussian_time, &unstructured}) {
+             &sparse_sum, &gaussian_time, &unstructured, &iterative}) {
       const at::Tensor parameters =
           at::full({3, dependence->parameter_count()}, 0.4, at::kDouble).to(device);
       const at::Tensor u = latents.to(device), rows = batch.to(device);
