@@ -110,6 +110,11 @@ DenseLaw::DenseLaw(Components components, at::Device device)
   }
 }
 
+bool DenseLaw::has_costly_parameters() const {
+  const auto largest = static_cast<double>(rows_of_largest_component());
+  return static_cast<double>(rows()) * largest * largest > 1e7;
+}
+
 std::int64_t DenseLaw::rows_of_largest_component() const {
   return groups_.back().rows.size(1);
 }

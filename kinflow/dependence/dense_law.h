@@ -32,6 +32,8 @@ class DenseLaw : public Dependence {
   }
   std::int64_t component_count() const { return components_.count(); }
   std::int64_t rows_of_largest_component() const;
+  /// True from some ten million multiplications on, the price of a batch.
+  bool has_costly_parameters() const override;
 
   at::Tensor log_det(const at::Tensor& parameters) const override;
   at::Tensor precision_times(const at::Tensor& parameters,

@@ -147,6 +147,9 @@ class Dependence {
   /// @param latents [R, n, p]  @param start [R, k]
   virtual at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
                                  double prior) const;
+  /// Whether every new value of the parameters costs far more than a batch of a
+  /// training, so that it pays to change them less often.
+  virtual bool has_costly_parameters() const { return false; }
   /// Whether objective() is a sum of functions of one parameter each.
   virtual bool has_separate_parameters() const { return parameter_count() <= 1; }
   /// How many parameters are at an end of their range where rows are independent.

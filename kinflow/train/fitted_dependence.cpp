@@ -47,7 +47,9 @@ at::Tensor repeat_weights(const Blocks& law) {
 
 // Selects the first parameter, [k, 1].
 at::Tensor first_parameter(std::int64_t count) {
-  return at::eye(count, at::kDouble).narrow(1, 0, 1);
+  auto first = at::zeros({count, 1}, at::kDouble);
+  first[0] = 1;
+  return first;
 }
 
 // The law's own start with the value of the one that stands for the dependence.

@@ -25,6 +25,9 @@ constexpr std::int64_t kRateSteps = 32;
 // A replica has diverged when its NLL is this many nats per column above its start.
 constexpr double kDivergenceNatsPerColumn = 5;
 constexpr double kRestartFactor = 0.1;
+// Batches for which the history takes one value of log det C: for some structures it
+// costs as much as all rows.
+constexpr std::size_t kLogDetInterval = 16;
 // Numbers kept of an epoch and a replica.
 constexpr std::int64_t kHistoryColumns = 4;
 
@@ -128,12 +131,23 @@ void Trainer::run_epoch() {
   Random random(options_.seed, stream(Purpose::row_order, epoch_));
   const std::int64_t rows = data_.train.size(0);
   const auto order = at::tensor(random.permutation(rows)).to(data_.train.device());
+  const auto batches = batch_bounds_.size() - 1;
+  const auto interval =
+      dependence_.has_costly_parameters()
+          ? std::max<std::size_t>(1, batches / static_cast<std::size_t>(kCostlySteps))
+          : 1;
+  const bool is_joint =
+      options_.schedule == Schedule::joint && dependence_.parameter_count() > 0;
   auto train_nll = at::zeros_like(best_nll_);
-  for (std::size_t batch = 0; batch + 1 < batch_bounds_.size(); ++batch) {
+  for (std::size_t batch = 0; batch < batches; ++batch) {
     const std::int64_t begin = batch_bounds_[batch];
     const std::int64_t count = batch_bounds_[batch + 1] - begin;
+    if (batch % kLogDetInterval == 0) {
+      log_det_ = dependence_.log_det(dependence_.from_unconstrained(unconstrained_));
+    }
     train_nll += step(order.narrow(0, begin, count),
-                      learning_rate(static_cast<std::int64_t>(batch))) *
+                      learning_rate(static_cast<std::int64_t>(batch)),
+                      is_joint && (batch + 1) % interval == 0) *
                  (static_cast<double>(count) / static_cast<double>(rows));
   }
   const auto rate = learning_rate(0);
@@ -141,7 +155,8 @@ void Trainer::run_epoch() {
   finish_epoch(train_nll, rate);
 }
 
-at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate) {
+at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate,
+                         bool moves_dependence) {
   const auto take = [&](const at::Tensor& all) {
     return all.defined() ? for_all_replicas(all.index_select(0, rows)) : all;
   };
@@ -161,14 +176,14 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate) {
   skipped_ += sound.logical_not();
   const auto decay = flow_.decay_mask() * options_.weight_decay;
   flow_optimizer_.step(flow_.values(), gradient, rate, decay, sound);
-  if (options_.schedule == Schedule::joint && dependence_.parameter_count() > 0) {
+  if (moves_dependence) {
     const auto parameter_gradient =
         memory_ ? memory_->parameter_gradient(parameters)
                 : dependence_.pairs_parameter_gradient(parameters, rows, latents);
     step_dependence(parameters, parameter_gradient, rate * options_.dependence_rate,
                     sound);
   }
-  return batch_nll(parameters, losses.detach(), latents, precision_rows);
+  return batch_nll(losses.detach(), latents, precision_rows);
 }
 
 at::Tensor Trainer::estimated_precision_rows(const at::Tensor& parameters,
@@ -185,16 +200,13 @@ at::Tensor Trainer::estimated_precision_rows(const at::Tensor& parameters,
 }
 
 // `losses` hold the whole quadratic form of a row; the likelihood has half of it.
-at::Tensor Trainer::batch_nll(const at::Tensor& parameters, const at::Tensor& losses,
-                              const at::Tensor& latents,
+at::Tensor Trainer::batch_nll(const at::Tensor& losses, const at::Tensor& latents,
                               const at::Tensor& precision_rows) const {
   const auto columns = static_cast<double>(data_.train.size(1));
   const auto half = (latents * precision_rows).sum(-1).mul(0.5);
   auto nll = (losses - half).to(at::kDouble).mean(1, true);
-  if (dependence_.parameter_count() > 0) {
-    nll += dependence_.log_det(parameters).unsqueeze(1) *
-           (0.5 * columns / static_cast<double>(data_.train.size(0)));
-  }
+  nll += log_det_.unsqueeze(1) *
+         (0.5 * columns / static_cast<double>(data_.train.size(0)));
   return nll + 0.5 * columns * std::log(2 * std::numbers::pi) - data_.log_abs_det;
 }
 

@@ -49,6 +49,9 @@ struct EpochRecord {
 /// Trains all replicas of a flow; each has its own weights, seed of the start and
 /// dependence parameters, all see the rows in the same order.
 ///
+/// Dependence parameters whose every new value is costly take kCostlySteps steps an
+/// epoch, others one with every batch.
+///
 /// A step whose gradient is not finite is skipped and counted. A replica that diverges
 /// (its validation NLL is not finite, or far above where it began) goes back to its
 /// best weights with a tenth of the learning rate; after kMaximumRestarts of these the
@@ -56,6 +59,7 @@ struct EpochRecord {
 class Trainer {
  public:
   static constexpr std::int64_t kMaximumRestarts = 5;
+  static constexpr std::int64_t kCostlySteps = 4;
 
   /// `flow` and `dependence` must outlive the trainer.
   /// @param start  [R, k] float64, dependence parameters at the beginning
@@ -93,12 +97,13 @@ class Trainer {
  private:
   at::Tensor for_all_replicas(const at::Tensor& rows) const;
   at::Tensor learning_rate(std::int64_t batch) const;
-  at::Tensor step(const at::Tensor& rows, const at::Tensor& rate);
+  /// @param moves_dependence  whether the dependence parameters take a step too
+  at::Tensor step(const at::Tensor& rows, const at::Tensor& rate,
+                  bool moves_dependence);
   at::Tensor estimated_precision_rows(const at::Tensor& parameters,
                                       const at::Tensor& rows,
                                       const at::Tensor& latents) const;
-  at::Tensor batch_nll(const at::Tensor& parameters, const at::Tensor& losses,
-                       const at::Tensor& latents,
+  at::Tensor batch_nll(const at::Tensor& losses, const at::Tensor& latents,
                        const at::Tensor& precision_rows) const;
   void step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,
                        const at::Tensor& rate, const at::Tensor& active);
@@ -126,6 +131,7 @@ class Trainer {
   Adamax dependence_optimizer_;
 
   std::int64_t epoch_ = 0;
+  at::Tensor log_det_;          // [R] of C, for the history; see kLogDetInterval
   at::Tensor rate_factor_;      // [R, 1] lowered by restarts
   at::Tensor restarts_;         // [R, 1] int64
   at::Tensor skipped_;          // [R, 1] int64
