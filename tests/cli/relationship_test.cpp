@@ -77,7 +77,7 @@ TEST_F(Relatives, FittedByIdAreFittedAsByPosition) {
       << outcome.err;
   EXPECT_EQ(content_of(by_id + "/metrics.csv"),
             content_of(files.relatives_run + "/metrics.csv"));
-  const Json data = record_of(by_id)["request"]["data"];
+  const Json data = record_of(by_id)["request"]["dependence"];
   EXPECT_EQ(data["id"], (Arguments{"family", "person"}));
   EXPECT_EQ(data["relationship_scale"], "mean-diagonal");
   EXPECT_EQ(record_of(by_id)["result"]["train_rows"], 60);
