@@ -12,6 +12,9 @@ namespace {
 /// coefficient.
 constexpr double kEnded = 1e-13;
 
+/// What stands for 0 from below, in units of the largest coefficient.
+constexpr double kBelowZero = 1e-12;
+
 }  // namespace
 
 LanczosQuadrature::LanczosQuadrature(const RelationshipOperator& relationship,
@@ -58,18 +61,24 @@ SpectralMeasures LanczosQuadrature::measures(bool has_node_at_zero) const {
     matrices.diagonal(-1, 1, 2).copy_(used);
   }
   if (has_node_at_zero) {
-    // The last diagonal element that makes the matrix singular: with the pivots d of
-    // the elimination it is beside^2 / d. A recursion that has ended needs none.
+    // The last diagonal element that gives the matrix the eigenvalue `zero`: with the
+    // pivots of the elimination it is zero + beside^2 / pivot. `zero` is a little below
+    // 0, so that rounding leaves the pivots of a singular matrix positive.
+    const at::Tensor scale = scale_.cpu();
     for (std::int64_t c = 0; c < diagonal.size(0); ++c) {
       const double* a = diagonal.data_ptr<double>() + c * m;
       const double* b = beside.data_ptr<double>() + c * m;
-      double pivot = a[0];
+      const double zero = -kBelowZero * scale[c].item<double>();
+      double pivot = a[0] - zero;
       for (std::int64_t j = 1; j < m && pivot > 0; ++j) {
-        pivot = a[j] - b[j - 1] * b[j - 1] / pivot;
+        pivot = a[j] - zero - b[j - 1] * b[j - 1] / pivot;
       }
-      const double last = b[m - 1] * b[m - 1];
-      // Without a positive pivot there is a node at 0 already, but for rounding.
-      matrices[c][m][m] = pivot > 0 && last > 0 ? last / pivot : 0;
+      if (pivot > 0) {
+        matrices[c][m][m] = zero + b[m - 1] * b[m - 1] / pivot;
+      } else {
+        // A node below `zero` is there already: the new one gets no weight.
+        matrices[c][m - 1][m] = matrices[c][m][m - 1] = 0;
+      }
     }
   }
   const auto [values, vectors] = at::linalg_eigh(matrices);

@@ -196,6 +196,38 @@ TEST(IterativeRelationship, AccuracyIsThatOfTheResults) {
   EXPECT_NE(text.find("relative residual 1e-06"), std::string::npos) << text;
 }
 
+TEST(LanczosQuadrature, EnclosesTheLogarithmAlsoOfASingularMatrix) {
+  // Half of the eigenvalues are 0, and the recursions find that to the last digits.
+  Random random(123);
+  const auto [directions, triangle] = at::linalg_qr(oracle::normal({200, 100}, random));
+  const at::Tensor values = oracle::uniform({100}, 3, 6, random);
+  const DenseRelationshipOperator relationship(
+      at::mm(directions * values, directions.t()));
+  const DominantSubspace nothing{at::empty({200, 0}, at::kDouble),
+                                 at::empty({0}, at::kDouble),
+                                 at::empty({0}, at::kDouble), 2};
+  const at::Tensor starts = oracle::normal({200, 100}, random);
+  const at::Tensor along = at::mm(directions.t(), starts).square();
+  const double lambda = 0.01;
+  const at::Tensor outside = starts.square().sum(0) - along.sum(0);
+  const at::Tensor exact = at::mv(along.t(), (lambda + (1 - lambda) * values).log()) +
+                           outside * std::log(lambda);
+  LanczosQuadrature lanczos(relationship, nothing, starts);
+  const auto form = [&](const SpectralMeasures& measures) {
+    return (measures.weights * (lambda + (1 - lambda) * measures.nodes).log()).sum(1);
+  };
+  for (int look = 0; look < 40; ++look) {
+    lanczos.advance(1);
+    const at::Tensor rounding = 1e-9 * exact.abs();
+    EXPECT_TRUE((form(lanczos.gauss()) >= exact - rounding).all().item<bool>())
+        << lanczos.steps() << " steps";
+    EXPECT_TRUE((form(lanczos.radau()) <= exact + rounding).all().item<bool>())
+        << lanczos.steps() << " steps";
+  }
+  EXPECT_LE((form(lanczos.gauss()) - exact).abs().max().item<double>(), 1e-6);
+  EXPECT_LE((form(lanczos.radau()) - exact).abs().max().item<double>(), 1e-6);
+}
+
 TEST(IterativeRelationship, FewQuadratureStepsAreSeenInTheError) {
   Random random(107);
   const Matrix matrix = named("", slowly_decaying(300, random));
