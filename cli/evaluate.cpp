@@ -97,7 +97,7 @@ Likelihood score(const Given& given, const Model& model, const TableRows& rows,
   const auto source =
       observed != nullptr ? given.given + " and " + given.table : given.table;
   auto relations = read_relations(request, all, source);
-  for (const auto& note : relations.notes) console.info(note);
+  const auto notes = relations.notes;
   RowLaw observed_law;
   const bool is_marginal = request.unstructured;
   if (observed != nullptr && !is_marginal) {
@@ -107,6 +107,7 @@ Likelihood score(const Given& given, const Model& model, const TableRows& rows,
         make_row_law(model, request, select_rows(relations, first), instead, console);
   }
   const auto law = make_row_law(model, request, std::move(relations), instead, console);
+  for (const auto& note : notes) console.info(note);
   if (observed == nullptr) return evaluate_likelihood(model, rows, &law);
   return evaluate_given(model, *observed, rows, law,
                         is_marginal ? nullptr : &observed_law);

@@ -173,6 +173,12 @@ void check_options(const Given& given, const Model& model) {
 DependenceRequest request_of(const Given& given, const Model& model) {
   auto request = given.dependence.resolve();
   const bool is_said = given.dependence.any() || !request.time.empty();
+  if (!is_said && !given.given.empty() && model.dependence.column.empty()) {
+    throw InputError(
+        "--given: expected a dependence, such as --group COLUMN or --relationship "
+        "FILE, "
+        "found none");
+  }
   if (!is_said && (!given.given.empty() || !given.block_sizes.empty())) {
     request.group = model.dependence.column.empty() ? "group" : model.dependence.column;
   }
@@ -216,7 +222,7 @@ Drawn draw(const Given& given, const Model& model, Console& console) {
     source = given.given + " and " + source;
   }
   auto relations = read_relations(request, all, source);
-  for (const auto& note : relations.notes) console.info(note);
+  const auto notes = relations.notes;
   const auto law =
       make_row_law(model, request, std::move(relations), given.parameter, console);
   drawn.data = known == nullptr ? sample_dependent(model, law, context, random)

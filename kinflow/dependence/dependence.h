@@ -147,6 +147,8 @@ class Dependence {
   /// @param latents [R, n, p]  @param start [R, k]
   virtual at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
                                  double prior) const;
+  /// One line about the structure for a log; empty where there is nothing to say.
+  virtual std::string description() const { return {}; }
   /// Whether every new value of the parameters costs far more than a batch of a
   /// training, so that it pays to change them less often.
   virtual bool has_costly_parameters() const { return false; }

@@ -126,6 +126,11 @@ const double* Families::eigenvectors_of_row(std::int64_t row) const {
          members_.place_of_row[index(row)] * component.size;
 }
 
+std::string Families::description() const {
+  return fmt::format("{} families, the largest of {} rows", component_count(),
+                     rows_of_largest_component());
+}
+
 std::int64_t Families::rows_of_largest_component() const {
   std::int64_t largest = 0;
   for (const Component& component : components_) {

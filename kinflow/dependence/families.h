@@ -48,6 +48,7 @@ class Families final : public Dependence {
     return members_.component_of_row;
   }
   std::int64_t rows_of_largest_component() const;
+  std::string description() const override;
   std::int64_t distinct_eigenvalues() const { return distinct_.size(0); }
 
   at::Tensor log_det(const at::Tensor& parameters) const override;

@@ -92,6 +92,8 @@ class IterativeRelationship final : public Dependence {
   /// log det C at one lambda, with its error.
   LogDetEstimate log_det_estimate(double lambda) const;
   IterativeAccuracy accuracy(double lambda) const;
+  /// The accuracy at the middle of the range.
+  std::string description() const override { return accuracy(0.5).text(); }
   /// C^-1 times columns that each have a lambda of their own, with the iterations and
   /// the residual. @param right [n, c] float64  @param lambda [c]
   /// @param tolerance on the relative residual  @param start [n, c], or undefined for 0

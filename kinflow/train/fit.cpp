@@ -167,6 +167,7 @@ struct Preparation {
   FittedDependence dependence;
   Standardization standardization;
   Standardization context_standardization;
+  std::vector<std::string> notes;  // about the relations of rows, for the user
   std::unique_ptr<Flow> flow;
   std::unique_ptr<Trainer> trainer;
 };
@@ -178,7 +179,7 @@ Preparation prepare(const FitRequest& request, Logger& logger) {
   const auto type = request.float64 ? at::kDouble : at::kFloat;
   Preparation made;
   made.rows = read_fit_rows(request.data, request.train.seed);
-  for (const auto& note : made.rows.relations.notes) logger.info(note);
+  made.notes = made.rows.relations.notes;
   made.dependence = make_fitted_dependence(request.data.dependence, request.train,
                                            made.rows, device, logger);
   set_threads(training_threads(request));
@@ -235,6 +236,9 @@ RunFolder open_folder(const FitRequest& request, const FitPlace& place,
 void describe(const Preparation& made, const FitRequest& request, Logger& logger) {
   const auto& rows = made.rows;
   const auto parameters = made.dependence.law->parameter_count();
+  for (const auto& note : made.notes) logger.info(note);
+  const auto structure = made.dependence.law->description();
+  if (!structure.empty()) logger.info(structure);
   logger.info(fmt::format("columns: {}", fmt::join(rows.columns, ", ")));
   logger.info(
       fmt::format("{} training rows, {} validation rows{}, {} dependence parameter{}",

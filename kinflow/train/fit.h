@@ -35,7 +35,7 @@ nlohmann::json to_json(const FitRequest& request);
 FitRequest fit_request_from(const nlohmann::json& json, const std::string& source);
 
 /// Defaults for a dependence and an estimator, its own where none is given: memory
-/// where a row depends on few others, else hybrid.
+/// where a row depends on few others or a matrix is only multiplied, else hybrid.
 TrainOptions default_train_options(const DependenceRequest& dependence,
                                    std::optional<Estimator> estimator = {});
 

@@ -30,8 +30,11 @@ const Names<SplitBy>& split_by_names() {
 TrainOptions default_train_options(const DependenceRequest& dependence,
                                    std::optional<Estimator> estimator) {
   TrainOptions options;
-  options.estimator = estimator.value_or(
-      has_few_relatives(dependence) ? Estimator::memory : Estimator::hybrid);
+  // Pairs of a matrix that is only multiplied cost a solution for every row.
+  const bool wants_memory = has_few_relatives(dependence) ||
+                            dependence.solver == RelationshipSolver::iterative;
+  options.estimator =
+      estimator.value_or(wants_memory ? Estimator::memory : Estimator::hybrid);
   if (kind_of(dependence) != DependenceKind::blocks) options.start = 0.5;
   // The noise of pairs makes validation too rough for patience, and wants small steps.
   if (options.estimator != Estimator::memory) options.patience = kManySteps;

@@ -9,7 +9,6 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
-#include "kinflow/data/check_relationship.h"
 #include "kinflow/data/table.h"
 #include "kinflow/dependence/families.h"
 #include "kinflow/dependence/gaussian_time.h"
@@ -57,8 +56,7 @@ auto with_source(const std::string& source, const Make& make) {
 }
 
 // Conjugate gradients on G as it is, a dense one in single precision.
-std::unique_ptr<Dependence> make_iterative(RelationshipFile file, at::Device device,
-                                           Logger& logger) {
+std::unique_ptr<Dependence> make_iterative(RelationshipFile file, at::Device device) {
   std::shared_ptr<const RelationshipOperator> relationship;
   if (file.is_sparse()) {
     relationship = std::make_shared<SparseRelationshipOperator>(std::move(file.sparse));
@@ -66,9 +64,7 @@ std::unique_ptr<Dependence> make_iterative(RelationshipFile file, at::Device dev
     relationship = std::make_shared<DenseRelationshipOperator>(
         to_tensor(std::move(file), at::kFloat).to(device));
   }
-  auto law = std::make_unique<IterativeRelationship>(std::move(relationship));
-  logger.info(law->accuracy(law->default_parameters()[0].item<double>()).text());
-  return law;
+  return std::make_unique<IterativeRelationship>(std::move(relationship));
 }
 
 DecompositionCache cache_of(const DependenceRequest& request,
@@ -83,19 +79,11 @@ std::unique_ptr<Dependence> make_relationship(const DependenceRequest& request,
                                               RelationshipFile file, at::Device device,
                                               Logger& logger) {
   const auto source = file.source;
-  if (request.solver == RelationshipSolver::iterative) {
-    return with_source(source,
-                       [&] { return make_iterative(std::move(file), device, logger); });
-  }
-  if (file.is_sparse()) require_positive_semidefinite(file);
   return with_source(source, [&]() -> std::unique_ptr<Dependence> {
-    if (file.is_sparse()) {
-      auto law = std::make_unique<Families>(file.sparse);
-      logger.info(fmt::format("{} families, the largest of {} rows",
-                              law->component_count(),
-                              law->rows_of_largest_component()));
-      return law;
+    if (request.solver == RelationshipSolver::iterative) {
+      return make_iterative(std::move(file), device);
     }
+    if (file.is_sparse()) return std::make_unique<Families>(file.sparse);
     return make_spectral(
         decompose_cached(to_tensor(std::move(file)), cache_of(request, source), logger),
         device);
@@ -127,7 +115,6 @@ std::unique_ptr<Dependence> make_sum(const DependenceRequest& request,
   }
   for (auto& file : relations.relationships) {
     if (file.is_sparse()) {
-      require_positive_semidefinite(file, kLargestFactorized);
       parts.emplace_back(std::move(file.sparse));
     } else {
       parts.emplace_back(to_tensor(std::move(file)));

@@ -11,7 +11,10 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
+#include "kinflow/data/check_relationship.h"
 #include "kinflow/data/principal_components.h"
+#include "kinflow/dependence/families.h"
+#include "kinflow/dependence/relationship_sum.h"
 
 namespace kinflow {
 namespace {
@@ -39,6 +42,15 @@ RelationshipFile read_matrix(const DependenceRequest& request, std::size_t numbe
     matrix = sparsify(matrix, *request.sparsify);
     note += fmt::format("; entries below {} in absolute value set to 0, {} left",
                         *request.sparsify, matrix.sparse.values.size());
+  }
+  // Parts of a matrix may be sound where the whole is not, so it is checked before it
+  // is split. What is too large to decompose is too large to check.
+  if (request.solver == RelationshipSolver::spectral) {
+    const auto largest = !matrix.is_sparse() ? matrix.rows
+                         : kind_of(request) == DependenceKind::sum
+                             ? RelationshipSumOptions{}.largest_component
+                             : FamiliesOptions{}.largest_component;
+    require_positive_semidefinite(matrix, largest);
   }
   return matrix;
 }

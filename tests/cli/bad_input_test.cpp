@@ -142,9 +142,9 @@ TEST_F(BadInput, OptionsOfFit) {
   const std::string table = good_table();
   const Arguments fit = {"fit", table, "--out", path("run")};
   const Arguments by_group = fit + Arguments{"--group", "g"};
-  expect_refused(fit, {"exactly one of --group, --relationship and --independent"});
-  expect_refused(by_group + Arguments{"--relationship", table},
-                 {"exactly one of --group, --relationship and --independent"});
+  expect_refused(fit, {"expected a dependence", "--group", "neither"});
+  expect_refused(by_group + Arguments{"--independent"},
+                 {"expected a dependence", "both"});
   expect_refused(by_group + Arguments{"--schedule", "grid", "--grid", "0.5,1"},
                  {"--grid", "expected a number", "'1'"});
   expect_refused(by_group + Arguments{"--epochs", "many"},
@@ -169,7 +169,7 @@ TEST_F(BadInput, OptionsOfTheOtherVerbs) {
                  {"--given", "--group", "--relationship"});
   expect_refused(sample + Arguments{"--rows", "2", "--given", test}, {test, "'group'"});
   expect_refused(sample + Arguments{"--rows", "2", "--group", "group"},
-                 {"--group", "--given"});
+                 {"--for TABLE"});
   expect_refused({"evaluate", files.blocks_run, good_table()}, {"good.csv", "'x1'"});
   expect_refused({"evaluate", files.blocks_run, files.blocks + "/train.csv", "--group",
                   "group", "--parameter", "1"},

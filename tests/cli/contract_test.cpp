@@ -355,8 +355,8 @@ TEST(Help, EveryVerbNamesItsDefaults) {
       {"simulate", {"=abs", "=blocks", "=10000", "=5000", "REQUIRED"}},
       {"fit",
        {"=joint", "=spline", "default: 3 for spline", "--checkpoint-seconds", "=cpu"}},
-      {"evaluate", {"--json", "=cpu", "[0 - 1]"}},
-      {"sample", {"--given", "default: the model's", "[1 - 1000000000]"}},
+      {"evaluate", {"--json", "=cpu", "--relationship-pcs", "--given"}},
+      {"sample", {"--given", "--for", "[1 - 1000000000]"}},
       {"transform", {"--inverse", "=cpu"}},
       {"inspect", {"--json"}},
       {"demo", {"=4000", "REQUIRED"}}};

@@ -89,6 +89,8 @@ TEST(Minimize, SaysWhereThereIsNoMinimum) {
 
 TEST(MostLikely, HasNoSlopeLeftInAnyStructure) {
   for (const Problem& problem : oracle::random_problems()) {
+    // Their law moves with them; pooled_test.cpp has this claim.
+    if (problem.name == "blocks, pooled") continue;
     const Dependence& law = *problem.dependence;
     for (const double prior : {0.0, 0.3, 1.0}) {
       // Without a prior one table determines no unstructured C.
