@@ -128,7 +128,7 @@ TEST_F(Relatives, AResumedRunKeepsItsIdsAndNoticesChanges) {
   std::ofstream(again + "/run.json") << record.dump();
   std::ofstream(path("reversed.rel.id"), std::ios::app) << "\n";
   expect_refusal(folder_, {"fit", "--resume", again},
-                 {"reversed.rel.bin", "expected the file that the run began with"});
+                 {"reversed.rel.id", "expected the file that the run began with"});
 }
 
 TEST_F(Relatives, IdsThatDoNotFitAreRefused) {
