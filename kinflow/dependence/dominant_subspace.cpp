@@ -151,8 +151,7 @@ at::Tensor apply(const DominantSubspace& subspace,
                  const DominantSubspace::Function& function, const at::Tensor& matrix) {
   if (subspace.count() == 0) return function.outside * matrix;
   const at::Tensor along = at::mm(subspace.vectors.t(), matrix);
-  return at::addmm(function.outside * matrix, subspace.vectors,
-                   function.inside * along);
+  return function.outside * matrix + at::mm(subspace.vectors, function.inside * along);
 }
 
 DominantSubspace find_dominant_subspace(const RelationshipOperator& relationship,

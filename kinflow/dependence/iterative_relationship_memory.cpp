@@ -121,11 +121,11 @@ class IterativeRelationship::Memory final : public LatentMemory {
     const at::Tensor change =
         matrix(latents_.index_select(1, rows.to(latents_.device()))) -
         solved_.latents.index_select(0, rows);
-    return at::addmm(
-        solved_.solution.index_select(0, rows) -
-            moved * solved_.derivative.index_select(0, rows) + elsewhere * change,
-        subspace_.vectors.index_select(0, rows),
-        (subspace_.variances(lambda).reciprocal() - elsewhere) * solved_.change_along);
+    return solved_.solution.index_select(0, rows) -
+           moved * solved_.derivative.index_select(0, rows) + elsewhere * change +
+           at::mm(subspace_.vectors.index_select(0, rows),
+                  (subspace_.variances(lambda).reciprocal() - elsewhere) *
+                      solved_.change_along);
   }
 
   void solve_if_stale(const at::Tensor& parameters) const {

@@ -167,8 +167,8 @@ at::Tensor DenseRelationshipOperator::times(const at::Tensor& matrix) const {
   }
   at::Tensor result = at::zeros_like(left);
   for_each_panel(rows(), [&](std::int64_t first, std::int64_t height) {
-    result.addmm_(left.narrow(1, first, height),
-                  relationship_.narrow(0, first, height).to(at::kDouble));
+    result += at::mm(left.narrow(1, first, height),
+                     relationship_.narrow(0, first, height).to(at::kDouble));
   });
   return result.t().contiguous();
 }
