@@ -11,7 +11,6 @@
 #include "kinflow/core/error.h"
 #include "kinflow/evaluate/likelihood.h"
 #include "kinflow/report/text_table.h"
-#include "kinflow/train/fit.h"
 #include "kinflow/train/run_folder.h"
 #include "options.h"
 
@@ -57,11 +56,12 @@ void print(const Likelihood& likelihood, const TableRows* observed, bool as_json
   fmt::print("{}", as_json ? json.dump(2) + "\n" : table.plain());
 }
 
-// Without a word on the dependence of given rows it is that of the training rows.
+// Without a word on the dependence of given rows it is that of the training groups.
 DependenceGiven dependence_of(const Given& given, const Model& model) {
   auto dependence = given.dependence;
   const bool is_said = dependence.any() || !dependence.request.time.empty();
-  if (!given.given.empty() && !is_said) {
+  const bool by_group = model.dependence.kind == DependenceKind::blocks;
+  if (!given.given.empty() && !is_said && by_group) {
     dependence.request.group = model.dependence.column;
   }
   return dependence;
@@ -97,7 +97,6 @@ Likelihood score(const Given& given, const Model& model, const TableRows& rows,
   const auto source =
       observed != nullptr ? given.given + " and " + given.table : given.table;
   auto relations = read_relations(request, all, source);
-  const auto notes = relations.notes;
   RowLaw observed_law;
   const bool is_marginal = request.unstructured;
   if (observed != nullptr && !is_marginal) {
@@ -107,7 +106,6 @@ Likelihood score(const Given& given, const Model& model, const TableRows& rows,
         make_row_law(model, request, select_rows(relations, first), instead, console);
   }
   const auto law = make_row_law(model, request, std::move(relations), instead, console);
-  for (const auto& note : notes) console.info(note);
   if (observed == nullptr) return evaluate_likelihood(model, rows, &law);
   return evaluate_given(model, *observed, rows, law,
                         is_marginal ? nullptr : &observed_law);
@@ -116,7 +114,9 @@ Likelihood score(const Given& given, const Model& model, const TableRows& rows,
 void run(const Given& given, Console& console) {
   if (!given.out.empty()) {
     table_format(given.out);
-    check_not_an_input(given.out, {given.table, given.given});
+    auto inputs = input_files(given.dependence.resolve());
+    inputs.insert(inputs.end(), {given.table, given.given});
+    check_not_an_input(given.out, inputs);
   }
   set_threads(given.threads);
   const auto model =

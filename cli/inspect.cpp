@@ -161,6 +161,11 @@ void print_inference(const nlohmann::json& record) {
   }
   for (const std::string reason : {"why_no_errors", "why_no_test"}) {
     if (!inference.contains(reason)) continue;
+    if (reason == "why_no_test" &&
+        inference["why_no_test"] ==
+            inference.value("why_no_errors", nlohmann::json())) {
+      continue;
+    }
     fmt::print("{}\n", text_at(inference, fmt::format("/{}", reason)));
   }
 }

@@ -13,7 +13,6 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/data/in_quotes.h"
-#include "kinflow/train/fit.h"
 
 namespace kinflow::cli {
 namespace {
@@ -100,7 +99,7 @@ void add_dependence_options(CLI::App& verb, DependenceGiven& given) {
       ->needs(relationship);
   verb.add_option("--sparsify", request.sparsify,
                   "Set entries of the matrix below this to 0: rows fall into families")
-      ->check(number_in(0, 1e6))
+      ->check(number_in(0, kLargestThreshold))
       ->needs(relationship);
   add_choice(verb, "--solver", given.solver, relationship_solver_names(),
              "How a relationship is solved: exactly by one decomposition, or by "
@@ -117,7 +116,7 @@ void add_dependence_options(CLI::App& verb, DependenceGiven& given) {
              "Rows near in time depend: exp(-gamma |t|) or exp(-gamma t^2)");
   add_list(verb, "--time-decay", request.time_decay,
            "gamma of the kernel; several values for --schedule grid (default: learned)")
-      ->check(number_in(1e-12, 1e12));
+      ->check(number_in(kSmallestDecay, kLargestDecay));
   verb.add_flag("--unstructured", request.unstructured,
                 "Every pair of rows has its own correlation (up to 500 rows)");
 }

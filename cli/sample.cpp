@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "commands.h"
@@ -114,8 +113,7 @@ std::int64_t needed_rows(const Given& given) {
 std::int64_t rows_that_follow(const Given& given, const DependenceRequest& request,
                               const Model& model, const TableRows* observed) {
   if (!request.unstructured) return needed_rows(given);
-  const auto numbers = 2 * static_cast<double>(model.dependence.parameters.size());
-  const auto all = static_cast<std::int64_t>(std::floor(std::sqrt(numbers)));
+  const auto all = model.dependence.unstructured_rows();
   const auto known = observed == nullptr ? 0 : observed->data.size(0);
   if (known < all) return all - known;
   throw InputError(fmt::format(
@@ -222,7 +220,6 @@ Drawn draw(const Given& given, const Model& model, Console& console) {
     source = given.given + " and " + source;
   }
   auto relations = read_relations(request, all, source);
-  const auto notes = relations.notes;
   const auto law =
       make_row_law(model, request, std::move(relations), given.parameter, console);
   drawn.data = known == nullptr ? sample_dependent(model, law, context, random)
@@ -233,7 +230,9 @@ Drawn draw(const Given& given, const Model& model, Console& console) {
 void run(const Given& given, Console& console) {
   set_threads(given.threads);
   table_format(given.out);
-  check_not_an_input(given.out, {given.given, given.rows_of});
+  auto inputs = input_files(given.dependence.resolve());
+  inputs.insert(inputs.end(), {given.given, given.rows_of});
+  check_not_an_input(given.out, inputs);
   const auto model = load_model(model_path_of(given.run), at::kCPU, at::kDouble);
   const auto drawn = draw(given, model, console);
   const auto data = drawn.data.contiguous();

@@ -39,7 +39,11 @@ Likelihood summarize(const at::Tensor& density, const TableRows& rows) {
 
 // log p of latents [m, p] under a conditional law.
 double dense_log_density(const ConditionalLaw& law, const at::Tensor& latents) {
-  const auto root = at::linalg_cholesky(law.covariance);
+  const auto [root, info] = at::linalg_cholesky_ex(law.covariance);
+  if (info.item<int>() != 0) {
+    throw NumericalError(
+        "the covariance of the rows given the observed ones is not positive definite");
+  }
   const auto whitened =
       at::linalg_solve_triangular(root, latents - law.mean, /*upper=*/false);
   return (standard_normal_log_density(whitened).sum() -

@@ -19,7 +19,8 @@ struct RowLaw {
   at::Tensor parameters;  ///< [k]
 };
 
-/// The law of rows that depend on each other as a model learned it.
+/// The law of rows that depend on each other as a model learned it. The logger gets the
+/// notes of the relations.
 /// @param request  as LearnedDependence::request_for_new_rows() gives it
 /// @param relations  of the rows; its matrices are used up
 /// @param instead  parameters in place of the learned ones; empty: none

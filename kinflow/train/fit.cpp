@@ -130,6 +130,7 @@ void check_paths(const DataRequest& data) {
   auto paths = input_files(data.dependence);
   paths.push_back(data.table);
   paths.push_back(data.valid_table);
+  paths.push_back(data.dependence.cache);
   for (const auto& path : paths) {
     std::error_code ignored;
     if (std::filesystem::is_fifo(path, ignored)) {
@@ -288,12 +289,25 @@ FitResult make_result(const Preparation& made, const FitRequest& request,
                          {"best_replica", best},
                          {"valid_nll_nats", result.valid_nll_nats},
                          {"skipped_steps", trainer.skipped_steps()}};
-  if (request.inference) {
-    set_threads(request.threads);
-    result.model.record["inference"] = infer_dependence(
-        made.dependence, trainer.best_parameters(best), result.model, made.rows.train);
-  }
   return result;
+}
+
+// Adds standard errors and tests to the record. Where they cannot be had, the model
+// stands without them.
+void add_inference(const Preparation& made, const FitRequest& request, Model& model,
+                   Logger& logger) {
+  if (!request.inference) return;
+  set_threads(request.threads);
+  auto& trainer = *made.trainer;
+  try {
+    model.record["inference"] = infer_dependence(
+        made.dependence, trainer.best_parameters(trainer.best_replica()), model,
+        made.rows.train);
+  } catch (const std::exception& error) {
+    logger.warning(fmt::format("no standard errors and tests: {}", error.what()));
+    model.record["inference"] = {{"why_no_errors", error.what()},
+                                 {"why_no_test", error.what()}};
+  }
 }
 
 }  // namespace
@@ -322,6 +336,7 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
         "no epoch was better than the untrained flow on the validation rows: the model "
         "is a normal density, and its dependence parameters are the start values");
   }
+  add_inference(made, request, result.model, logger);
   save_model(folder.model_path(), result.model);
   result.seconds = seconds_since(start);
   record["status"] = "finished";

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "kinflow/core/error.h"
 #include "kinflow/data/in_quotes.h"
@@ -78,6 +79,9 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
   }
   const auto& dependence = request.dependence;
   check_one_role(dependence.group, "--group", rows.columns, request.table);
+  if (dependence.time_kernel) {
+    check_one_role(dependence.time, "--time", rows.columns, request.table);
+  }
   for (const auto& column : dependence.id) {
     check_one_role(column, "--id", rows.columns, request.table);
   }
@@ -111,7 +115,9 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
     rows.valid = select_rows(rows.train, parts.valid);
     rows.train = select_rows(rows.train, parts.train);
     rows.valid_relations = select_rows(rows.relations, parts.valid);
+    auto notes = std::move(rows.relations.notes);
     rows.relations = select_rows(rows.relations, parts.train);
+    rows.relations.notes = std::move(notes);
     if (rows.train.data.size(0) < 2) {
       throw InputError(
           fmt::format("{}: expected at least 2 training rows, found {} after "

@@ -35,7 +35,7 @@ struct FitRows {
   std::int64_t dropped_rows = 0;  ///< of the training table, for missing values
   TableRows train;
   TableRows valid;
-  RowRelations relations;  ///< of the training rows
+  RowRelations relations;  ///< of the training rows, with the notes of all
   /// Of held-out rows; none (0 rows) for those of a validation table, which are taken
   /// as independent.
   RowRelations valid_relations;

@@ -2,7 +2,6 @@
 #include "kinflow/train/fit_inference.h"
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -45,11 +45,11 @@ at::Tensor repeat_weights(const Blocks& law) {
   return (weights / weights.sum()).unsqueeze(1);
 }
 
-// Selects the first parameter, [k, 1].
-at::Tensor first_parameter(std::int64_t count) {
-  auto first = at::zeros({count, 1}, at::kDouble);
-  first[0] = 1;
-  return first;
+// Selects the first parameter, [k, 1]; of an unstructured law none is typical.
+at::Tensor typical_weights(DependenceKind kind, std::int64_t count) {
+  auto weights = at::zeros({count, 1}, at::kDouble);
+  if (kind != DependenceKind::unstructured) weights[0] = 1;
+  return weights;
 }
 
 // The law's own start with the value of the one that stands for the dependence.
@@ -161,7 +161,7 @@ FittedDependence make_fitted_dependence(const DependenceRequest& given,
     describe_blocks(*blocks, labels, learned);
     if (count > 0) made.typical_weights = repeat_weights(*blocks);
   } else {
-    made.typical_weights = first_parameter(count).to(device);
+    made.typical_weights = typical_weights(learned.kind, count).to(device);
   }
   if (count > 0) {
     add_valid_law(made, request, std::move(rows.valid_relations), columns, device,

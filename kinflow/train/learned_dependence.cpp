@@ -60,13 +60,15 @@ std::string expected_parameters(DependenceKind kind, std::size_t parts,
 }
 
 std::string in_words(const LearnedDependence& learned) {
-  return learned.kind == DependenceKind::independent
-             ? "independent rows"
-             : "a dependence of kind " +
-                   name_of(dependence_kind_names(), learned.kind) +
-                   (learned.parts.empty()
-                        ? ""
-                        : fmt::format(" ({})", fmt::join(learned.parts, " + ")));
+  if (learned.kind == DependenceKind::independent) return "independent rows";
+  auto text = "a dependence of kind " + name_of(dependence_kind_names(), learned.kind);
+  if (!learned.parts.empty()) {
+    text += fmt::format(" ({})", fmt::join(learned.parts, " + "));
+  }
+  if (learned.kind == DependenceKind::time || learned.time_decay > 0) {
+    text += " with the kernel " + name_of(time_kernel_names(), learned.time_kernel);
+  }
+  return text;
 }
 
 std::vector<double> block_correlations(const LearnedDependence& learned,
@@ -102,6 +104,12 @@ double LearnedDependence::typical_parameter() const {
     repeats += weight;
   }
   return weighted / repeats;
+}
+
+std::int64_t LearnedDependence::unstructured_rows() const {
+  // Of the triangular number n (n + 1) / 2.
+  return static_cast<std::int64_t>(
+      std::floor(std::sqrt(2.0 * static_cast<double>(parameters.size()))));
 }
 
 std::string LearnedDependence::typical_name() const {
@@ -157,13 +165,23 @@ DependenceRequest LearnedDependence::request_for_new_rows(
   request.correlation = BlockCorrelation::per_block;
   const auto wanted = kind_of(request);
   if (wanted == DependenceKind::time) {
+    if (!request.time_decay.empty()) {
+      throw InputError(
+          "--time-decay: expected none, since it is the model's, or the second value "
+          "of "
+          "--parameter");
+    }
     const auto& source = instead.empty() ? parameters : instead;
     if (kind == wanted || !instead.empty()) request.time_decay = {source.back()};
   } else if (request.time_kernel && request.time_decay.empty() && time_decay > 0) {
     request.time_decay = {time_decay};
   }
-  const bool is_learned =
-      kind == wanted && (kind != DependenceKind::sum || parts == parts_of(request));
+  const bool same_time =
+      !request.time_kernel || (*request.time_kernel == time_kernel &&
+                               (kind == DependenceKind::time ||
+                                request.time_decay == std::vector<double>{time_decay}));
+  const bool is_learned = kind == wanted && same_time &&
+                          (kind != DependenceKind::sum || parts == parts_of(request));
   if (!instead.empty()) {
     const auto expected =
         wanted == DependenceKind::blocks && instead.size() != 1
@@ -174,10 +192,12 @@ DependenceRequest LearnedDependence::request_for_new_rows(
                                    fmt::join(instead, ",")));
     }
   } else if (!is_learned) {
-    throw InputError(
-        fmt::format("--parameter: expected values for {}, since the model was fitted "
-                    "with {}",
-                    fmt::join(parts_of(request), " + "), in_words(*this)));
+    throw InputError(fmt::format(
+        "--parameter: expected values for {}, since the model was fitted "
+        "with {}",
+        request.unstructured ? "an unstructured dependence"
+                             : fmt::format("{}", fmt::join(parts_of(request), " + ")),
+        in_words(*this)));
   }
   check_dependence(request);
   return request;
@@ -195,10 +215,10 @@ at::Tensor LearnedDependence::parameters_for_new_rows(
   // The law was made with the decay.
   if (wanted == DependenceKind::time) values.resize(1);
   if (static_cast<std::int64_t>(values.size()) != law.parameter_count()) {
-    throw InputError(fmt::format(
-        "an unstructured dependence belongs to the {} training rows, "
-        "expected as many, found {}",
-        std::floor(std::sqrt(2.0 * static_cast<double>(values.size()))), law.rows()));
+    throw InputError(
+        fmt::format("an unstructured dependence belongs to the {} training rows, "
+                    "expected as many, found {}",
+                    unstructured_rows(), law.rows()));
   }
   return at::tensor(values, at::kDouble);
 }

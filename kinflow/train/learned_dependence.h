@@ -38,6 +38,8 @@ struct LearnedDependence {
   /// none.
   std::string typical_name() const;
 
+  /// Rows of an unstructured dependence.
+  std::int64_t unstructured_rows() const;
   /// One line for a person.
   std::string summary() const;
 

@@ -102,6 +102,7 @@ std::unique_ptr<Dependence> make_time(const DependenceRequest& request,
                                             : std::nullopt});
   }
   if (!is_given) return std::make_unique<GaussianTime>(time_tensor(times).to(device));
+  require_decomposable(static_cast<std::int64_t>(times.size()));
   return make_spectral(decompose_relationship(gaussian_time_relationship(
                            time_tensor(times), request.time_decay.front())),
                        device);
@@ -109,6 +110,16 @@ std::unique_ptr<Dependence> make_time(const DependenceRequest& request,
 
 std::unique_ptr<Dependence> make_sum(const DependenceRequest& request,
                                      RowRelations relations, at::Device device) {
+  const bool is_dense =
+      relations.components.defined() || request.time_kernel ||
+      std::any_of(relations.relationships.begin(), relations.relationships.end(),
+                  [](const RelationshipFile& file) { return !file.is_sparse(); });
+  if (is_dense && relations.rows > kLargestFactorized) {
+    throw InputError(fmt::format(
+        "expected at most {} rows for a sum with a dense part, found {}; sparse parts, "
+        "and one dependence alone, have no such limit",
+        kLargestFactorized, relations.rows));
+  }
   std::vector<SumPart> parts;
   if (!relations.labels.empty()) {
     parts.emplace_back(block_rows(block_tensor(relations.labels)));

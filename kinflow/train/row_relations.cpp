@@ -6,12 +6,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/data/check_relationship.h"
+#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/principal_components.h"
 #include "kinflow/dependence/families.h"
 #include "kinflow/dependence/relationship_sum.h"
@@ -19,8 +21,7 @@
 namespace kinflow {
 namespace {
 
-constexpr double kSmallestDecay = 1e-12;
-constexpr double kLargestDecay = 1e12;
+constexpr std::int64_t kQuicklyCheckedRows = 2000;
 
 RelationshipFile read_matrix(const DependenceRequest& request, std::size_t number,
                              const TableRows& rows, const std::string& table,
@@ -44,10 +45,11 @@ RelationshipFile read_matrix(const DependenceRequest& request, std::size_t numbe
                         *request.sparsify, matrix.sparse.values.size());
   }
   // Parts of a matrix may be sound where the whole is not, so it is checked before it
-  // is split. What is too large to decompose is too large to check.
-  if (request.solver == RelationshipSolver::spectral) {
-    const auto largest = !matrix.is_sparse() ? matrix.rows
-                         : kind_of(request) == DependenceKind::sum
+  // is split: sparse ones for the names of rows in the message, dense ones where that
+  // takes a moment. The parts are checked in any case, where they are decomposed.
+  const bool is_quick = matrix.is_sparse() || matrix.rows <= kQuicklyCheckedRows;
+  if (is_quick && request.solver == RelationshipSolver::spectral) {
+    const auto largest = kind_of(request) == DependenceKind::sum
                              ? RelationshipSumOptions{}.largest_component
                              : FamiliesOptions{}.largest_component;
     require_positive_semidefinite(matrix, largest);
@@ -128,7 +130,11 @@ const Names<RelationshipSolver>& relationship_solver_names() {
 std::vector<std::string> parts_of(const DependenceRequest& request) {
   std::vector<std::string> parts;
   if (!request.group.empty()) parts.push_back("group");
-  parts.insert(parts.end(), request.relationships.size(), "relationship");
+  const auto files = request.relationships.size();
+  if (files == 1) parts.push_back("relationship");
+  for (std::size_t i = 1; files > 1 && i <= files; ++i) {
+    parts.push_back(fmt::format("relationship {}", i));
+  }
   if (!request.components.empty()) parts.push_back("components");
   if (request.time_kernel) parts.push_back("time");
   return parts;
@@ -188,6 +194,9 @@ void check_dependence(const DependenceRequest& request) {
          "--time-kernel: expected --time COLUMN, found none");
   expect(request.time_decay.empty() || request.time_kernel,
          "--time-decay: expected --time-kernel, found none");
+  expect(request.cache.empty() || request.cache == "none" ||
+             std::filesystem::is_directory(request.cache),
+         "--cache: expected a folder, or none, found " + in_quotes(request.cache));
   const bool iterative = request.solver == RelationshipSolver::iterative;
   expect(!iterative ||
              (kind == DependenceKind::relationship && !request.relationships.empty()),
@@ -238,7 +247,7 @@ DependenceRequest dependence_request_from(const JsonReader& json) {
       .time_decay = json.numbers("time_decay", kSmallestDecay, kLargestDecay),
       .unstructured = json.boolean("unstructured"),
       .cache = json.text("cache")};
-  const auto sparsify = json.numbers("sparsify", 0, kLargestDecay);
+  const auto sparsify = json.numbers("sparsify", 0, kLargestThreshold);
   if (!sparsify.empty()) request.sparsify = sparsify.front();
   if (json.text("time_kernel") != "none") {
     request.time_kernel = json.one_of("time_kernel", time_kernel_names());

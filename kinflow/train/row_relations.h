@@ -38,6 +38,11 @@ enum class RelationshipSolver {
   iterative  ///< conjugate gradients, for matrices too large to decompose
 };
 
+/// Ranges of DependenceRequest.
+inline constexpr double kLargestThreshold = 1e6;
+inline constexpr double kSmallestDecay = 1e-12;
+inline constexpr double kLargestDecay = 1e12;
+
 /// How the rows of a table depend on each other, as the user says it. Several ways add
 /// up; none means independent rows.
 struct DependenceRequest {
@@ -48,7 +53,7 @@ struct DependenceRequest {
   std::vector<std::string> relationship_ids;
   RelationshipScale relationship_scale = RelationshipScale::unit_diagonal;
   /// Off-diagonal entries nearer to 0 become 0.
-  std::optional<double> sparsify;
+  std::optional<double> sparsify;  ///< 0 to kLargestThreshold
   RelationshipSolver solver = RelationshipSolver::spectral;
   /// Table of principal components whose correlation between rows is a relationship.
   std::string components;
@@ -72,7 +77,7 @@ const Names<RelationshipSolver>& relationship_solver_names();
 
 DependenceKind kind_of(const DependenceRequest& request);
 /// The ways in which rows depend, in the order of the weights of a sum: "group",
-/// "relationship" for each file, "components", "time".
+/// "relationship" (of several files "relationship 1", ...), "components", "time".
 std::vector<std::string> parts_of(const DependenceRequest& request);
 /// True where all of them are sparse matrices or processes in time, of which a row
 /// depends on few others.
@@ -105,7 +110,7 @@ struct RowRelations {
 /// @param table  its name, for messages
 RowRelations read_relations(const DependenceRequest& request, const TableRows& rows,
                             const std::string& table);
-/// Those of some of the rows, in the given order.
+/// Those of some of the rows, in the given order, without notes.
 RowRelations select_rows(const RowRelations& relations,
                          const std::vector<std::int64_t>& chosen);
 

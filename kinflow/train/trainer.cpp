@@ -132,10 +132,9 @@ void Trainer::run_epoch() {
   const std::int64_t rows = data_.train.size(0);
   const auto order = at::tensor(random.permutation(rows)).to(data_.train.device());
   const auto batches = batch_bounds_.size() - 1;
-  const auto interval =
-      dependence_.has_costly_parameters()
-          ? std::max<std::size_t>(1, batches / static_cast<std::size_t>(kCostlySteps))
-          : 1;
+  const auto moves = dependence_.has_costly_parameters()
+                         ? std::min(batches, static_cast<std::size_t>(kCostlySteps))
+                         : batches;
   const bool is_joint =
       options_.schedule == Schedule::joint && dependence_.parameter_count() > 0;
   auto train_nll = at::zeros_like(best_nll_);
@@ -145,10 +144,11 @@ void Trainer::run_epoch() {
     if (batch % kLogDetInterval == 0) {
       log_det_ = dependence_.log_det(dependence_.from_unconstrained(unconstrained_));
     }
-    train_nll += step(order.narrow(0, begin, count),
-                      learning_rate(static_cast<std::int64_t>(batch)),
-                      is_joint && (batch + 1) % interval == 0) *
-                 (static_cast<double>(count) / static_cast<double>(rows));
+    train_nll +=
+        step(order.narrow(0, begin, count),
+             learning_rate(static_cast<std::int64_t>(batch)),
+             is_joint && (batch + 1) * moves / batches != batch * moves / batches) *
+        (static_cast<double>(count) / static_cast<double>(rows));
   }
   const auto rate = learning_rate(0);
   ++epoch_;
