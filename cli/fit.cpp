@@ -99,7 +99,8 @@ void add_model_options(CLI::App& verb, Given& given) {
   add_choice(
       verb, "--correlation", given.correlation, block_correlation_names(),
       "With --group: one correlation for all blocks, one for each, one for each size, "
-      "or one for each under a common law that is learned");
+      "or one for each under a common law that is learned")
+      ->needs(verb.get_option("--group"));
 }
 
 void add_training_options(CLI::App& verb, Given& given) {
@@ -124,7 +125,8 @@ void add_training_options(CLI::App& verb, Given& given) {
                   "with the memory estimator, else all)")
       ->check(integer_in(1, kManySteps));
   verb.add_option("--start", given.start,
-                  "First value of rho or lambda (default: rho 0.3, lambda 0.5)")
+                  "First value of rho, lambda or the own share of a sum (default: rho "
+                  "0.3, else 0.5)")
       ->check(number_in(kSmallestParameter, kLargestParameter));
   verb.add_option(
           "--dependence-rate", given.dependence_rate,
@@ -138,8 +140,8 @@ void add_training_options(CLI::App& verb, Given& given) {
                   "Estimator hybrid: share of memory in the flow's gradient")
       ->check(number_in(0, 1));
   add_list(verb, "--grid", train.grid,
-           "Values of rho or lambda for --schedule grid, comma-separated (default: the "
-           "paper's 12)")
+           "Values of rho, lambda or the own share of a sum for --schedule grid, "
+           "comma-separated (default: the paper's 12)")
       ->check(number_in(kSmallestParameter, kLargestParameter));
   verb.add_option("--stage-epochs", train.stage_epochs,
                   "Schedule alternating: epochs of the flow before rho or lambda "

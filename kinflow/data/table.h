@@ -86,10 +86,15 @@ std::vector<std::string> labels(const Table& table, const std::string& column,
 /// The same for all rows.
 std::vector<std::string> labels(const Table& table, const std::string& column);
 
-/// A column of points in time, for the given rows of the table: numbers, or dates as in
-/// read_date(). Throws InputError for anything else and for a column that mixes both.
-std::vector<double> times(const Table& table, const std::string& column,
-                          const std::vector<std::int64_t>& rows);
+/// A column of points in time.
+struct TimeColumn {
+  std::vector<double> values;  ///< numbers as they are, dates in days since 1970
+  bool are_dates = false;
+};
+/// The column for the given rows of the table: numbers, or dates as in read_date().
+/// Throws InputError for anything else and for a column that mixes both.
+TimeColumn times(const Table& table, const std::string& column,
+                 const std::vector<std::int64_t>& rows);
 
 /// Labels as numbers 0 .. in the order of their first appearance.
 struct BlockNumbers {

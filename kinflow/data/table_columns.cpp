@@ -172,27 +172,27 @@ std::vector<std::string> labels(const Table& table, const std::string& column) {
   return labels(table, column, all_rows(table));
 }
 
-std::vector<double> times(const Table& table, const std::string& column,
-                          const std::vector<std::int64_t>& rows) {
+TimeColumn times(const Table& table, const std::string& column,
+                 const std::vector<std::int64_t>& rows) {
   const RowReader reader(table, {table.column_index(column)});
-  std::vector<double> result;
-  result.reserve(rows.size());
-  // The first row decides, so that a column does not mix both.
-  bool dates = false;
+  TimeColumn result;
+  result.values.reserve(rows.size());
   for (const std::int64_t row : rows) {
     reader.read(row, [&](int, auto cell) {
       double number = 0;
       const bool is_number = to_number(cell, number) == CellKind::number;
-      if (result.empty()) dates = !is_number && read_date(to_text(cell)).has_value();
-      const auto date = dates ? read_date(to_text(cell)) : std::nullopt;
-      if (dates ? !date.has_value() : !is_number) {
+      const auto date = is_number ? std::nullopt : read_date(to_text(cell));
+      // The first row decides, so that a column does not mix both.
+      if (result.values.empty()) result.are_dates = date.has_value();
+      if (result.are_dates ? !date : !is_number) {
         fail_at(table, row, column,
                 fmt::format("expected {}, found {}",
-                            dates ? "a date such as 2024-03-31, as in the rows before"
-                                  : "a number or a date such as 2024-03-31",
+                            result.are_dates
+                                ? "a date such as 2024-03-31, as in the rows before"
+                                : "a number or a date such as 2024-03-31",
                             in_quotes(to_text(cell))));
       }
-      result.push_back(dates ? *date : number);
+      result.values.push_back(date.value_or(number));
     });
   }
   return result;

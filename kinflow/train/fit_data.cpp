@@ -48,7 +48,7 @@ Split split_rows(const TableRows& rows, const DataRequest& request,
   if (options.by == SplitBy::group) {
     options.block_of_row = number_blocks(rows.labels).block_of_row;
   } else if (options.by == SplitBy::time) {
-    options.time_of_row = rows.times;
+    options.time_of_row = rows.times.values;
   }
   return split(rows.data.size(0), options);
 }

@@ -68,6 +68,11 @@ FitRequest with_defaults(FitRequest request) {
         "found "
         "grid");
   }
+  if (dependence.correlation == BlockCorrelation::pooled && train.prior != 0 &&
+      train.prior != 1) {
+    throw InputError(fmt::format(
+        "--prior: expected 0 or 1 with --correlation pooled, found {}", train.prior));
+  }
   if (train.grid.empty()) {
     train.grid = kind == DependenceKind::blocks ? kRhoGrid : kLambdaGrid;
   }

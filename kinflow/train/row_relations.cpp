@@ -197,6 +197,9 @@ void check_dependence(const DependenceRequest& request) {
   expect(request.cache.empty() || request.cache == "none" ||
              std::filesystem::is_directory(request.cache),
          "--cache: expected a folder, or none, found " + in_quotes(request.cache));
+  expect(kind == DependenceKind::blocks || kind == DependenceKind::independent ||
+             request.correlation == BlockCorrelation::per_block,
+         "--correlation: expected --group alone, found another dependence");
   const bool iterative = request.solver == RelationshipSolver::iterative;
   expect(!iterative ||
              (kind == DependenceKind::relationship && !request.relationships.empty()),
@@ -273,7 +276,7 @@ RowRelations read_relations(const DependenceRequest& request, const TableRows& r
   RowRelations relations;
   relations.rows = rows.data.size(0);
   if (!request.group.empty()) relations.labels = rows.labels;
-  if (request.time_kernel) relations.times = rows.times;
+  if (request.time_kernel) relations.times = rows.times.values;
   for (std::size_t i = 0; i < request.relationships.size(); ++i) {
     relations.notes.emplace_back();
     relations.relationships.push_back(

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "kinflow/data/table.h"
+#include "kinflow/core/error.h"
 
 namespace kinflow {
 namespace {
@@ -76,19 +76,24 @@ TableRows select_rows(const TableRows& rows, const std::vector<std::int64_t>& ch
           .context = rows.context.defined() ? rows.context.index_select(0, index)
                                             : at::Tensor(),
           .labels = select_values(rows.labels, chosen),
-          .times = select_values(rows.times, chosen),
+          .times = {select_values(rows.times.values, chosen), rows.times.are_dates},
           .ids = select_values(rows.ids, chosen),
           .kept_rows = select_values(rows.kept_rows, chosen),
           .table_rows = rows.table_rows};
 }
 
 TableRows append_rows(const TableRows& first, const TableRows& second) {
+  if (first.times.are_dates != second.times.are_dates) {
+    throw InputError(
+        "--time: expected dates in both tables or numbers in both, found dates in one");
+  }
   TableRows both{.data = at::cat({first.data, second.data}),
                  .context = first.context.defined()
                                 ? at::cat({first.context, second.context})
                                 : at::Tensor(),
                  .labels = append_values(first.labels, second.labels),
-                 .times = append_values(first.times, second.times),
+                 .times = {append_values(first.times.values, second.times.values),
+                           first.times.are_dates},
                  .ids = append_values(first.ids, second.ids),
                  .kept_rows = first.kept_rows,
                  .table_rows = first.table_rows + second.table_rows};

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "kinflow/data/sample_ids.h"
+#include "kinflow/data/table.h"
 
 namespace kinflow {
-
-class Table;
 
 /// Rows of a table as float64 tensors in original units.
 struct TableRows {
@@ -19,7 +18,7 @@ struct TableRows {
   at::Tensor context = {};  ///< [n, c] or undefined
   std::vector<std::string> labels =
       {};                          ///< [n] of blocks, empty without a group column
-  std::vector<double> times = {};  ///< [n] empty without a time column
+  TimeColumn times = {};           ///< [n] empty without a time column
   std::vector<SampleId> ids = {};  ///< [n] empty without columns of ids
   std::vector<std::int64_t> kept_rows = {};  ///< [n] row of the table
   std::int64_t table_rows = 0;  ///< before rows with missing values were dropped
@@ -40,6 +39,7 @@ TableRows read_rows(const std::string& path, const ColumnChoice& choice);
 /// Some of the rows, in the given order.
 TableRows select_rows(const TableRows& rows, const std::vector<std::int64_t>& chosen);
 /// The rows of one table followed by those of another, as if they stood in one.
+/// InputError where one has dates and the other numbers for times.
 TableRows append_rows(const TableRows& first, const TableRows& second);
 
 }  // namespace kinflow

@@ -266,9 +266,10 @@ TEST(Table, LabelsMustBeText) {
 
 TEST(Table, TimesAreNumbersOrDates) {
   const std::vector<std::int64_t> rows = {0, 1};
-  EXPECT_EQ(times(csv("t\n1.5\n-2\n"), "t", rows), (Numbers{1.5, -2}));
-  EXPECT_EQ(times(csv("t\n1970-01-02\n2024-03-01\n"), "t", rows), (Numbers{1, 19783}));
-  EXPECT_EQ(times(csv("t\n1969-12-31T18:00\n2000-02-29 12:00:00Z\n"), "t", rows),
+  EXPECT_EQ(times(csv("t\n1.5\n-2\n"), "t", rows).values, (Numbers{1.5, -2}));
+  EXPECT_EQ(times(csv("t\n1970-01-02\n2024-03-01\n"), "t", rows).values,
+            (Numbers{1, 19783}));
+  EXPECT_EQ(times(csv("t\n1969-12-31T18:00\n2000-02-29 12:00:00Z\n"), "t", rows).values,
             (Numbers{-0.25, 11016.5}));
   EXPECT_EQ(
       input_error_of([&] { times(csv("t\n2023-02-29\n1\n"), "t", rows); }),
