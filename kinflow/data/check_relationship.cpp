@@ -272,9 +272,10 @@ void require_positive_semidefinite(const RelationshipFile& file,
   for (const auto& rows : members) {
     if (static_cast<std::int64_t>(rows.size()) <= largest_component) continue;
     throw InputError(fmt::format(
-        "{}: expected components of at most {} rows, found one of {}: {}; a higher "
-        "--sparsify may break it up, and --solver iterative has no such limit",
-        file.source, largest_component, rows.size(), row_names(file, rows)));
+        "{}: expected components of at most {} rows, found one of {}: {}; {}conjugate "
+        "gradients (--solver iterative) have no such limit for one matrix",
+        file.source, largest_component, rows.size(), row_names(file, rows),
+        file.is_sparse() ? "a higher --sparsify may break it up, and " : ""));
   }
   ComponentMatrices matrices(file);
   for (const auto& rows : members) {
