@@ -12,12 +12,10 @@
 #include <numeric>
 
 #include "kinflow/core/error.h"
+#include "kinflow/dependence/spectral_decomposition.h"
 
 namespace kinflow {
 namespace {
-
-/// As in decompose_relationship().
-constexpr double kAsymmetry = 1e-8;
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
