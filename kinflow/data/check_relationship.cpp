@@ -1,4 +1,4 @@
-// Union-find for the components, LAPACK for the definiteness.
+// Components of connected rows, LAPACK for their definiteness.
 #include "kinflow/data/check_relationship.h"
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/row_sets.h"
 
 namespace kinflow {
 namespace {
@@ -211,30 +212,13 @@ std::vector<std::int64_t> heaviest_rows(const std::vector<std::int64_t>& rows,
 }  // namespace
 
 std::vector<std::int64_t> connected_components(const RelationshipFile& file) {
-  std::vector<std::int64_t> root(to_size(file.rows));
-  std::iota(root.begin(), root.end(), std::int64_t{0});
-  const auto find = [&](std::int64_t row) {
-    while (root[to_size(row)] != row) {
-      root[to_size(row)] = root[to_size(root[to_size(row)])];
-      row = root[to_size(row)];
-    }
-    return row;
-  };
+  RowSets sets(file.rows);
   for (std::int64_t i = 0; i < file.rows; ++i) {
     visit_row(file, i, [&](std::int64_t j, double value) {
-      if (value == 0 || i == j) return;
-      const auto a = find(i), b = find(j);
-      root[to_size(std::max(a, b))] = std::min(a, b);
+      if (value != 0 && i != j) sets.join(i, j);
     });
   }
-  // The root is the first row of its component, so it is numbered before the others.
-  std::vector<std::int64_t> number(root.size());
-  std::int64_t next = 0;
-  for (std::int64_t i = 0; i < file.rows; ++i) {
-    const auto first = find(i);
-    number[to_size(i)] = first == i ? next++ : number[to_size(first)];
-  }
-  return number;
+  return sets.numbers();
 }
 
 RelationshipCheck check_relationship(RelationshipFile file,
@@ -272,9 +256,10 @@ void require_positive_semidefinite(const RelationshipFile& file,
   for (const auto& rows : members) {
     if (static_cast<std::int64_t>(rows.size()) <= largest_component) continue;
     throw InputError(fmt::format(
-        "{}: expected components of at most {} rows, found one of {}: {}; a higher "
-        "--sparsify may break it up, and --solver iterative has no such limit",
-        file.source, largest_component, rows.size(), row_names(file, rows)));
+        "{}: expected components of at most {} rows, found one of {}: {}; {}conjugate "
+        "gradients (--solver iterative) have no such limit for one matrix",
+        file.source, largest_component, rows.size(), row_names(file, rows),
+        file.is_sparse() ? "a higher --sparsify may break it up, and " : ""));
   }
   ComponentMatrices matrices(file);
   for (const auto& rows : members) {

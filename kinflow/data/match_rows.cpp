@@ -25,6 +25,14 @@ SampleId key_of(const SampleId& id, bool by_family) {
   return by_family ? id : SampleId{.family = "", .individual = id.individual};
 }
 
+/// Whether the chosen rows are all n rows as they stand, so that no copy is needed.
+bool are_all_in_order(const std::vector<std::int64_t>& chosen, std::int64_t n) {
+  std::int64_t next = 0;
+  return static_cast<std::int64_t>(chosen.size()) == n &&
+         std::all_of(chosen.begin(), chosen.end(),
+                     [&](std::int64_t row) { return row == next++; });
+}
+
 TableRelationship read_for(const RelationshipRequest& request, bool by_position) {
   TableRelationship result{
       .matrix = read_relationship(
@@ -106,7 +114,9 @@ TableRelationship relationship_for_table(const RelationshipRequest& request,
   }
   const RowMatch match = match_rows({.source = file.source, .ids = file.ids}, table);
   result.note += "; " + match.note;
-  result.matrix = select_rows(std::move(result.matrix), match.rows);
+  if (!are_all_in_order(match.rows, file.rows)) {
+    result.matrix = select_rows(file, match.rows);
+  }
   return result;
 }
 

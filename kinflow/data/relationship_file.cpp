@@ -138,8 +138,8 @@ void require_dense_memory(std::int64_t rows, const std::string& source,
   const auto n = static_cast<double>(rows);
   require_memory(sizeof(double) * n * n, source + ":",
                  fmt::format("a dense matrix of {} rows", rows),
-                 "what needs less: a sparse matrix (--sparsify T), "
-                 "--relationship-pcs FILE (low rank)",
+                 "what needs less: a sparse file (.grm.sp, .mtx) of the same "
+                 "relationships",
                  sources);
 }
 
@@ -155,13 +155,8 @@ std::vector<double> to_dense(RelationshipFile file) {
   return values;
 }
 
-RelationshipFile select_rows(RelationshipFile file,
+RelationshipFile select_rows(const RelationshipFile& file,
                              const std::vector<std::int64_t>& chosen) {
-  bool all_in_order = static_cast<std::int64_t>(chosen.size()) == file.rows;
-  for (std::size_t i = 0; all_in_order && i < chosen.size(); ++i) {
-    all_in_order = chosen[i] == static_cast<std::int64_t>(i);
-  }
-  if (all_in_order) return file;
   RelationshipFile result{.source = file.source,
                           .ids = {},
                           .rows = static_cast<std::int64_t>(chosen.size()),

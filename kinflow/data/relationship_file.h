@@ -74,7 +74,7 @@ void require_dense_memory(std::int64_t rows, const std::string& source,
 std::vector<double> to_dense(RelationshipFile file);
 
 /// The given rows and columns in the given order, each at most once.
-RelationshipFile select_rows(RelationshipFile file,
+RelationshipFile select_rows(const RelationshipFile& file,
                              const std::vector<std::int64_t>& chosen);
 
 /// The mean of G_ii.

@@ -261,12 +261,6 @@ SafeTensors attach_data(Description description, std::vector<std::byte> data) {
 
 }  // namespace
 
-const SafeTensor* SafeTensors::find(std::string_view name) const {
-  const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                  [&](const SafeTensor& t) { return t.name == name; });
-  return found == tensors.end() ? nullptr : &*found;
-}
-
 std::int64_t safetensor_element_bytes(std::string_view dtype) {
   static const std::map<std::string_view, std::int64_t> kBytes = {
       {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1},

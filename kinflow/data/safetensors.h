@@ -27,9 +27,6 @@ struct SafeTensors {
   std::map<std::string, std::string> metadata;
   std::vector<SafeTensor> tensors;  ///< in the order of their data in the file
   std::shared_ptr<const std::vector<std::byte>> storage;
-
-  /// The tensor of a name, or nullptr.
-  const SafeTensor* find(std::string_view name) const;
 };
 
 /// Bytes of one element, 0 for an unknown dtype.

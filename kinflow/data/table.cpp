@@ -39,10 +39,6 @@ TableFormat table_format(const std::string& path) {
                    ": expected a name that ends in .csv, .tsv, .txt (tabs) or .npy");
 }
 
-bool Table::has_column(const std::string& name) const {
-  return std::find(names_.begin(), names_.end(), name) != names_.end();
-}
-
 std::int64_t Table::column_index(const std::string& name) const {
   const auto found = std::find(names_.begin(), names_.end(), name);
   if (found != names_.end()) return found - names_.begin();

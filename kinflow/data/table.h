@@ -27,7 +27,6 @@ class Table {
   const std::vector<std::string>& names() const { return names_; }
   std::int64_t rows() const { return rows_; }
 
-  bool has_column(const std::string& name) const;
   /// Position of a column; throws InputError that lists the columns there are.
   std::int64_t column_index(const std::string& name) const;
   /// Line of the file on which a row starts, from 1; in an .npy file the row from 1.

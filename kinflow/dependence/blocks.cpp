@@ -358,9 +358,12 @@ at::Tensor Blocks::most_likely_pooled(const at::Tensor& latents) const {
     const at::Tensor step =
         (0.5 * gradient / (expected_information(rho) + precision)).clamp(-1, 1);
     x -= step;
-    if (step.abs().max().item<double>() < kScoringTolerance) break;
+    if (step.abs().max().item<double>() < kScoringTolerance) {
+      return from_unconstrained(x);
+    }
   }
-  return from_unconstrained(x);
+  throw NumericalError(
+      "[blocks] the search for the most likely pooled correlations did not converge");
 }
 
 at::Tensor Blocks::most_likely(const at::Tensor& latents, const at::Tensor& start,

@@ -12,23 +12,13 @@
 #include <numeric>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/row_sets.h"
+#include "kinflow/dependence/spectral_decomposition.h"
 
 namespace kinflow {
 namespace {
 
-/// As in decompose_relationship().
-constexpr double kAsymmetry = 1e-8;
-
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-/// The representative of i's set; halves the paths on the way.
-std::int64_t representative(std::vector<std::int64_t>& parent, std::int64_t i) {
-  while (parent[index(i)] != i) {
-    parent[index(i)] = parent[index(parent[index(i)])];
-    i = parent[index(i)];
-  }
-  return i;
-}
 
 }  // namespace
 
@@ -63,32 +53,21 @@ void check_compressed_rows(const CompressedRows& matrix, std::string_view who) {
 
 Components connected_components(const std::vector<const CompressedRows*>& matrices) {
   const std::int64_t n = matrices.front()->rows();
-  std::vector<std::int64_t> parent(index(n));
-  std::iota(parent.begin(), parent.end(), 0);
+  RowSets sets(n);
   for (const CompressedRows* matrix : matrices) {
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t e = matrix->row_starts[index(i)];
            e < matrix->row_starts[index(i + 1)]; ++e) {
-        if (matrix->values[index(e)] == 0) continue;
-        const std::int64_t a = representative(parent, i);
-        const std::int64_t b = representative(parent, matrix->columns[index(e)]);
-        // The smaller row stands for both, so that it is a component's first row.
-        parent[index(std::max(a, b))] = std::min(a, b);
+        if (matrix->values[index(e)] != 0) sets.join(i, matrix->columns[index(e)]);
       }
     }
   }
   Components result;
-  result.component_of_row.resize(index(n));
-  result.place_of_row.resize(index(n));
+  result.component_of_row = sets.numbers();
   std::vector<std::int64_t> sizes;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t first = representative(parent, i);
-    if (first == i) sizes.push_back(0);
-    const std::int64_t component = first == i
-                                       ? static_cast<std::int64_t>(sizes.size()) - 1
-                                       : result.component_of_row[index(first)];
-    result.component_of_row[index(i)] = component;
-    result.place_of_row[index(i)] = sizes[index(component)]++;
+  for (const std::int64_t component : result.component_of_row) {
+    if (index(component) == sizes.size()) sizes.push_back(0);
+    result.place_of_row.push_back(sizes[index(component)]++);
   }
   result.first.assign(1, 0);
   for (const std::int64_t size : sizes) {

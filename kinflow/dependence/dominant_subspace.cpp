@@ -10,6 +10,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
+#include "kinflow/dependence/spectral_decomposition.h"
 
 namespace kinflow {
 namespace {
@@ -28,7 +29,6 @@ constexpr std::int64_t kTrial = 64;
 constexpr double kPromising = 1e-3;
 /// Share of the own variance at which the cost of solutions is weighed.
 constexpr double kTypicalLambda = 0.1;
-constexpr double kRounding = 1e-8;
 
 /// Vectors of standard normal numbers, [n, c] on the device.
 at::Tensor random_block(std::int64_t n, std::int64_t c, std::uint64_t seed,
@@ -116,7 +116,8 @@ std::int64_t useful_count(const std::vector<double>& decreasing, std::int64_t co
 }  // namespace
 
 void check_not_negative(double smallest, double largest, std::int64_t rows) {
-  if (smallest >= -kRounding * static_cast<double>(rows) * std::max(largest, 0.0)) {
+  if (smallest >=
+      -kEigenvalueRounding * static_cast<double>(rows) * std::max(largest, 0.0)) {
     return;
   }
   throw InputError(fmt::format(

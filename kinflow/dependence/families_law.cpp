@@ -15,6 +15,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/families.h"
+#include "kinflow/dependence/spectral_decomposition.h"
 
 namespace kinflow {
 namespace {
@@ -23,8 +24,6 @@ namespace {
 /// threads; those below in parallel.
 constexpr std::int64_t kLargeComponent = 256;
 constexpr std::int64_t kComponentsPerTask = 64;
-/// As in decompose_relationship().
-constexpr double kRounding = 1e-8;
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -91,7 +90,8 @@ void Families::decompose(const CompressedRows& relationship, std::int64_t number
       }
     }
   }
-  if (values[0] < -kRounding * static_cast<double>(m) * std::max(values[m - 1], 0.0)) {
+  if (values[0] <
+      -kEigenvalueRounding * static_cast<double>(m) * std::max(values[m - 1], 0.0)) {
     std::vector<std::int64_t> some;
     for (std::int64_t i = 0; i < std::min<std::int64_t>(m, 8); ++i) {
       some.push_back(members_.row_at[index(component.first + i)] + 1);

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "kinflow/core/error.h"
-#include "kinflow/dependence/decay_rate.h"
 
 namespace kinflow {
 namespace {
@@ -29,7 +28,7 @@ at::Tensor for_matrices(const at::Tensor& parameters, std::int64_t which) {
 }  // namespace
 
 GaussianTime::GaussianTime(const at::Tensor& times, GaussianTimeOptions options)
-    : DenseLaw(one_component(checked(times, options).size(0)), times.device()),
+    : DecayLaw(one_component(checked(times, options).size(0)), times.device()),
       times_(times.detach().to(at::kDouble)),
       squared_distances_((times_.unsqueeze(1) - times_.unsqueeze(0)).square()) {}
 
@@ -53,37 +52,6 @@ at::Tensor GaussianTime::slopes(std::size_t /*group*/, const at::Tensor& paramet
   const at::Tensor by_rate = (parameters.select(1, 0) - 1) *
                              at::mv(weighted.flatten(1), squared_distances_.flatten());
   return at::stack({by_share, by_rate}, 1);
-}
-
-at::Tensor GaussianTime::to_unconstrained(const at::Tensor& parameters) const {
-  at::Tensor result = Dependence::to_unconstrained(parameters);
-  result.select(1, 1).copy_(rate_to_unconstrained(parameters.select(1, 1)));
-  return result;
-}
-
-at::Tensor GaussianTime::from_unconstrained(const at::Tensor& unconstrained) const {
-  at::Tensor result = Dependence::from_unconstrained(unconstrained);
-  result.select(1, 1).copy_(rate_from_unconstrained(unconstrained.select(1, 1)));
-  return result;
-}
-
-at::Tensor GaussianTime::unconstrained_gradient(const at::Tensor& parameters,
-                                                const at::Tensor& gradient) const {
-  at::Tensor result = Dependence::unconstrained_gradient(parameters, gradient);
-  result.select(1, 1).copy_((gradient * parameters).select(1, 1));
-  return result;
-}
-
-at::Tensor GaussianTime::prior_objective(const at::Tensor& parameters) const {
-  const at::Tensor share = checked_parameters(parameters).select(1, 0);
-  return -(share.log() + at::log1p(-share));
-}
-
-at::Tensor GaussianTime::unconstrained_prior_gradient(
-    const at::Tensor& parameters) const {
-  at::Tensor result = Dependence::unconstrained_prior_gradient(parameters);
-  result.select(1, 1).zero_();
-  return result;
 }
 
 at::Tensor GaussianTime::default_parameters() const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kinflow/dependence/decay_rate.h"
 #include "kinflow/dependence/dense_law.h"
 
 namespace kinflow {
@@ -16,7 +17,7 @@ struct GaussianTimeOptions {
 /// Parameters: lambda in (0, 1) and gamma > 0, in units of 1 / time^2. G changes with
 /// gamma and is dense, so a new value of either costs O(n^3); see DenseLaw. With gamma
 /// given, Relationship with gaussian_time_relationship() decomposes G once.
-class GaussianTime final : public DenseLaw {
+class GaussianTime final : public DecayLaw<DenseLaw> {
  public:
   /// InputError where times are not finite numbers [n] or too many.
   /// @param times [n], in any order; equal ones are welcome
@@ -28,14 +29,6 @@ class GaussianTime final : public DenseLaw {
   /// [n] float64, as given.
   const at::Tensor& times() const { return times_; }
 
-  /// lambda by its logit, gamma by its logarithm, kept in [1e-12, 1e12].
-  at::Tensor to_unconstrained(const at::Tensor& parameters) const override;
-  at::Tensor from_unconstrained(const at::Tensor& unconstrained) const override;
-  at::Tensor unconstrained_gradient(const at::Tensor& parameters,
-                                    const at::Tensor& gradient) const override;
-  /// No prior of gamma.
-  at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
-  at::Tensor prior_objective(const at::Tensor& parameters) const override;
   /// gamma is 1 / (mean time between rows)^2.
   at::Tensor default_parameters() const override;
 

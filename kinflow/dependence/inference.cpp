@@ -293,7 +293,7 @@ DependenceInference infer(const Dependence& law, const at::Tensor& latents,
     return result;
   }
   const at::Tensor all = latents.to(at::kDouble).unsqueeze(0);
-  bool has_looked_for_errors = false;
+  bool has_looked_for_errors = false, has_looked_for_test = false;
   try {
     const Fit fit = fit_law(law, all, start.unsqueeze(0));
     result.estimate = fit.parameters[0].cpu();
@@ -308,7 +308,6 @@ DependenceInference infer(const Dependence& law, const at::Tensor& latents,
     } else {
       add_joint_errors(fit, result);
     }
-    result.profile = profile_interval(fit);
     has_looked_for_errors = true;
     if (const auto* blocks = dynamic_cast<const Blocks*>(&law)) {
       const Blocks shared(blocks->block_of_row(),
@@ -322,9 +321,11 @@ DependenceInference infer(const Dependence& law, const at::Tensor& latents,
           "the likelihood ratio has no known distribution where rows are independent: "
           "a parameter has no meaning there, or is not at an end of its range";
     }
+    has_looked_for_test = true;
+    result.profile = profile_interval(fit);
   } catch (const NumericalError& error) {
     if (!has_looked_for_errors) result.why_no_errors = error.what();
-    result.why_no_test = error.what();
+    if (!has_looked_for_test) result.why_no_test = error.what();
   }
   return result;
 }

@@ -33,7 +33,8 @@ struct DependenceInference {
   at::Tensor low;             ///< [k], 95% interval from the standard error
   at::Tensor high;            ///< [k]
   /// 95% profile-likelihood interval of lambda or of one correlation of all blocks. It
-  /// ends at 0 or 1 where the likelihood does not come down before.
+  /// ends at 0 or 1 where the likelihood does not come down before. Nothing where the
+  /// likelihood cannot be computed on the way.
   std::optional<Interval> profile;
   double log_likelihood = 0;  ///< of the latents, at the estimate
   std::optional<IndependenceTest> test;

@@ -243,14 +243,18 @@ Solution IterativeRelationship::solve(const at::Tensor& right, const at::Tensor&
       {.tolerance = tolerance, .max_iterations = options_.max_iterations});
 }
 
+at::Tensor IterativeRelationship::solve_replicas(const at::Tensor& parameters,
+                                                 const at::Tensor& latents) const {
+  return solve(side_by_side(latents), lambda_of_columns(parameters, latents.size(2)),
+               options_.tolerance)
+      .values;
+}
+
 at::Tensor IterativeRelationship::precision_times(const at::Tensor& parameters,
                                                   const at::Tensor& latents) const {
   const at::Tensor all =
       checked_latents(parameters, latents, rows()).to(relationship_->device());
-  const Solution solution =
-      solve(side_by_side(all), lambda_of_columns(parameters, all.size(2)),
-            options_.tolerance);
-  return apart(solution.values, all.size(0)).to(latents.device());
+  return apart(solve_replicas(parameters, all), all.size(0)).to(latents.device());
 }
 
 at::Tensor IterativeRelationship::form_of_slope(const at::Tensor& solution,
@@ -263,21 +267,17 @@ at::Tensor IterativeRelationship::parameter_gradient(const at::Tensor& parameter
                                                      const at::Tensor& latents) const {
   const at::Tensor all =
       checked_latents(parameters, latents, rows()).to(relationship_->device());
-  const Solution solution =
-      solve(side_by_side(all), lambda_of_columns(parameters, all.size(2)),
-            options_.tolerance);
   const auto columns = static_cast<double>(all.size(2));
   return (0.5 * (columns * log_det_slope(parameters) -
-                 form_of_slope(solution.values, all.size(0))))
+                 form_of_slope(solve_replicas(parameters, all), all.size(0))))
       .unsqueeze(1)
       .to(latents.device());
 }
 
 at::Tensor IterativeRelationship::padded(const at::Tensor& rows,
                                          const at::Tensor& latents) const {
-  const at::Tensor batch = side_by_side(latents);
-  return at::zeros({this->rows(), batch.size(1)}, batch.options())
-      .index_copy(0, rows, batch);
+  return at::zeros({latents.size(0), this->rows(), latents.size(2)}, latents.options())
+      .index_copy(1, rows, latents);
 }
 
 IterativeRelationship::DiagonalElements IterativeRelationship::diagonal_elements(
@@ -340,11 +340,8 @@ at::Tensor IterativeRelationship::pairs_rows(const at::Tensor& parameters,
   const double weight = pair_weight(rows.size(0));
   const at::Tensor diagonal =
       diagonal_elements(parameters, chosen).precision.t().unsqueeze(2);
-  const Solution solution =
-      solve(padded(chosen, batch), lambda_of_columns(parameters, batch.size(2)),
-            options_.tolerance);
-  const at::Tensor all_pairs =
-      apart(solution.values.index_select(0, chosen), batch.size(0));
+  const at::Tensor solution = solve_replicas(parameters, padded(chosen, batch));
+  const at::Tensor all_pairs = apart(solution.index_select(0, chosen), batch.size(0));
   return (weight * all_pairs + (1 - weight) * diagonal * batch).to(latents.device());
 }
 
@@ -356,10 +353,8 @@ at::Tensor IterativeRelationship::pairs_parameter_gradient(
       checked_latents(parameters, latents, rows.size(0)).to(device);
   const at::Tensor chosen = rows.to(device);
   const double weight = pair_weight(rows.size(0));
-  const Solution solution =
-      solve(padded(chosen, batch), lambda_of_columns(parameters, batch.size(2)),
-            options_.tolerance);
-  const at::Tensor all_pairs = -form_of_slope(solution.values, batch.size(0));
+  const at::Tensor all_pairs =
+      -form_of_slope(solve_replicas(parameters, padded(chosen, batch)), batch.size(0));
   const at::Tensor diagonal =
       (diagonal_elements(parameters, chosen).slope.t() * batch.square().sum(2)).sum(1);
   const double scale =

@@ -123,6 +123,10 @@ class IterativeRelationship final : public Dependence {
   /// Solutions for the latents and for each unknown row.
   ConditionalLaw condition(const at::Tensor& parameters, const at::Tensor& observed,
                            const at::Tensor& latents) const override;
+  /// The same solutions, 256 unknown rows at a time: O(n) memory for each.
+  ConditionalRows condition_rows(const at::Tensor& parameters,
+                                 const at::Tensor& observed,
+                                 const at::Tensor& latents) const override;
   at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
                           const at::Tensor& latents, Random& random) const override;
 
@@ -166,6 +170,10 @@ class IterativeRelationship final : public Dependence {
                                std::int64_t columns) const;
   /// (lambda I + (1 - lambda) G) X, column by column.
   at::Tensor times(const at::Tensor& matrix, const at::Tensor& lambda) const;
+  /// C^-1 U of every replica, side by side: [n, R p].
+  /// @param latents [R, n, p], on the device
+  at::Tensor solve_replicas(const at::Tensor& parameters,
+                            const at::Tensor& latents) const;
   /// tr(X' (I - G) X) for each replica, X [n, R p] side by side: [R]. It is minus the
   /// derivative in lambda of tr(U' C^-1 U) for X = C^-1 U.
   at::Tensor form_of_slope(const at::Tensor& solution, std::int64_t replicas) const;
@@ -173,12 +181,14 @@ class IterativeRelationship final : public Dependence {
   at::Tensor log_det_slope(const at::Tensor& parameters) const;
   /// @param lambda [c], on the device
   RestMeans rest_means(const at::Tensor& lambda) const;
-  /// The batch's latents [R, b, p] among zeros, side by side: [n, R p].
+  /// The batch's latents [R, b, p] among zeros: [R, n, p].
   at::Tensor padded(const at::Tensor& rows, const at::Tensor& latents) const;
   DiagonalElements diagonal_elements(const at::Tensor& parameters,
                                      const at::Tensor& rows) const;
   Observation observe(const at::Tensor& parameters, const at::Tensor& observed,
                       const at::Tensor& latents) const;
+  /// C_OO^-1 times right [q, c]: [q, c].
+  at::Tensor solve_observed(const Observation& given, const at::Tensor& right) const;
   /// C_MO C_OO^-1 times right [q, c]: [m, c].
   at::Tensor regress(const Observation& given, const at::Tensor& right) const;
 

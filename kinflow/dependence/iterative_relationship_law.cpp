@@ -15,6 +15,8 @@ namespace {
 
 /// By how much the largest eigenvalue is put above the largest one seen.
 constexpr double kMargin = 1.02;
+/// Unknown rows whose variances are computed at a time.
+constexpr std::int64_t kPanelRows = 256;
 
 /// Chebyshev coefficients of the root on [low, high] up to the given degree.
 std::vector<double> root_coefficients(double low, double high, std::int64_t degree) {
@@ -123,13 +125,20 @@ IterativeRelationship::Observation IterativeRelationship::observe(
   return given;
 }
 
+at::Tensor IterativeRelationship::solve_observed(const Observation& given,
+                                                 const at::Tensor& right) const {
+  return conjugate_gradients(given.system, right, given.lambda.expand({right.size(1)}),
+                             at::Tensor(),
+                             {.tolerance = options_.tolerance,
+                              .max_iterations = options_.max_iterations})
+      .values;
+}
+
 at::Tensor IterativeRelationship::regress(const Observation& given,
                                           const at::Tensor& right) const {
-  const Solution solution = conjugate_gradients(
-      given.system, right, given.lambda.expand({right.size(1)}), at::Tensor(),
-      {.tolerance = options_.tolerance, .max_iterations = options_.max_iterations});
-  const at::Tensor all = at::zeros({rows(), right.size(1)}, right.options())
-                             .index_copy(0, given.observed, solution.values);
+  const at::Tensor all =
+      at::zeros({rows(), right.size(1)}, right.options())
+          .index_copy(0, given.observed, solve_observed(given, right));
   return (1 - given.lambda) * relationship_->times(all).index_select(0, given.unknown);
 }
 
@@ -146,6 +155,24 @@ ConditionalLaw IterativeRelationship::condition(const at::Tensor& parameters,
   const at::Device device = latents.device();
   return {given.unknown.to(device), regress(given, given.latents).to(device),
           (own - 0.5 * (explained + explained.t())).to(device)};
+}
+
+ConditionalRows IterativeRelationship::condition_rows(const at::Tensor& parameters,
+                                                      const at::Tensor& observed,
+                                                      const at::Tensor& latents) const {
+  const Observation given = observe(parameters, observed, latents);
+  std::vector<at::Tensor> variances;
+  for (const at::Tensor& panel : given.unknown.split(kPanelRows)) {
+    const at::Tensor between =
+        (1 - given.lambda) * relationship_->block(given.observed, panel);
+    const at::Tensor own =
+        given.lambda +
+        (1 - given.lambda) * relationship_->block(panel, panel).diagonal();
+    variances.push_back(own - (between * solve_observed(given, between)).sum(0));
+  }
+  const at::Device device = latents.device();
+  return {given.unknown.to(device), regress(given, given.latents).to(device),
+          at::cat(variances).to(device)};
 }
 
 at::Tensor IterativeRelationship::sample_given(const at::Tensor& parameters,

@@ -10,7 +10,6 @@
 #include <numeric>
 
 #include "kinflow/core/error.h"
-#include "kinflow/dependence/decay_rate.h"
 #include "kinflow/dependence/kalman_filter.h"
 
 namespace kinflow {

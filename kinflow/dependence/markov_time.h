@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kinflow/dependence/decay_rate.h"
 #include "kinflow/dependence/dependence.h"
 
 namespace kinflow {
@@ -37,7 +38,7 @@ struct MarkovTimeOptions {
 /// log_det() and pairs_parameter_gradient() cost O(n), without a factor p.
 ///
 /// Computes on the CPU. Arguments on other devices are copied there, results back.
-class MarkovTime final : public Dependence {
+class MarkovTime final : public DecayLaw<Dependence> {
  public:
   /// InputError where times are not finite numbers [n] or the rate is not positive.
   /// @param times [n], in any order; equal ones are welcome
@@ -72,14 +73,6 @@ class MarkovTime final : public Dependence {
   at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
                          double prior) const override;
 
-  /// lambda by its logit, gamma by its logarithm, kept in [1e-12, 1e12].
-  at::Tensor to_unconstrained(const at::Tensor& parameters) const override;
-  at::Tensor from_unconstrained(const at::Tensor& unconstrained) const override;
-  at::Tensor unconstrained_gradient(const at::Tensor& parameters,
-                                    const at::Tensor& gradient) const override;
-  /// No prior of gamma.
-  at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
-  at::Tensor prior_objective(const at::Tensor& parameters) const override;
   /// gamma is 1 / (mean time between rows).
   at::Tensor default_parameters() const override;
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 
-#include "kinflow/dependence/decay_rate.h"
 #include "kinflow/dependence/kalman_filter.h"
 #include "kinflow/dependence/markov_time.h"
 
@@ -164,40 +163,6 @@ at::Tensor MarkovTime::pairs_parameter_gradient(const at::Tensor& parameters,
     }
   }
   return result.to(parameters.device());
-}
-
-at::Tensor MarkovTime::to_unconstrained(const at::Tensor& parameters) const {
-  at::Tensor result = Dependence::to_unconstrained(parameters);
-  if (options_.decay_rate) return result;
-  result.select(1, 1).copy_(rate_to_unconstrained(parameters.select(1, 1)));
-  return result;
-}
-
-at::Tensor MarkovTime::from_unconstrained(const at::Tensor& unconstrained) const {
-  at::Tensor result = Dependence::from_unconstrained(unconstrained);
-  if (options_.decay_rate) return result;
-  result.select(1, 1).copy_(rate_from_unconstrained(unconstrained.select(1, 1)));
-  return result;
-}
-
-at::Tensor MarkovTime::unconstrained_gradient(const at::Tensor& parameters,
-                                              const at::Tensor& gradient) const {
-  at::Tensor result = Dependence::unconstrained_gradient(parameters, gradient);
-  if (options_.decay_rate) return result;
-  result.select(1, 1).copy_((gradient * parameters).select(1, 1));
-  return result;
-}
-
-at::Tensor MarkovTime::unconstrained_prior_gradient(
-    const at::Tensor& parameters) const {
-  at::Tensor result = Dependence::unconstrained_prior_gradient(parameters);
-  if (!options_.decay_rate) result.select(1, 1).zero_();
-  return result;
-}
-
-at::Tensor MarkovTime::prior_objective(const at::Tensor& parameters) const {
-  const at::Tensor own_share = checked_parameters(parameters).select(1, 0);
-  return -(own_share.log() + at::log1p(-own_share));
 }
 
 at::Tensor MarkovTime::default_parameters() const {

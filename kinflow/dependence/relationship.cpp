@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include <cstdint>
-#include <tuple>
 #include <utility>
 #include <vector>
 

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "kinflow/core/error.h"
+#include "kinflow/dependence/components.h"
+#include "kinflow/dependence/spectral_decomposition.h"
 
 namespace kinflow {
 namespace {
@@ -22,9 +24,7 @@ namespace {
 constexpr std::int64_t kPanelElements = std::int64_t{1} << 20;
 /// Rows of a sparse matrix that a thread takes at a time.
 constexpr std::int64_t kRowsPerTask = 1024;
-/// Differences between G_ij and G_ji up to this share of the largest element are
-/// taken for rounding.
-constexpr double kAsymmetry = 1e-8;
+/// kAsymmetry of float32 storage.
 constexpr double kAsymmetryOfFloat32 = 1e-6;
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }

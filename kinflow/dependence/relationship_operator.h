@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "kinflow/dependence/families.h"
+#include "kinflow/core/compressed_rows.h"
 
 namespace kinflow {
 

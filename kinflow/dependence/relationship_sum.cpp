@@ -4,8 +4,6 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "kinflow/core/error.h"
 #include "kinflow/dependence/spectral_decomposition.h"
 
@@ -75,10 +73,9 @@ RelationshipSum::RelationshipSum(const std::vector<SumPart>& parts,
       if (!wrong) continue;
       throw InputError(fmt::format(
           "[RelationshipSum] expected positive semidefinite matrices, received in part "
-          "{} a component of {} rows (row {}, counted from 0) with smallest eigenvalue "
-          "{:.6g}",
+          "{} a component of {} rows (row {}) with smallest eigenvalue {:.6g}",
           of_parts.size(), group.rows.size(1),
-          group.rows[wrong->place][0].item<std::int64_t>(), wrong->eigenvalue));
+          group.rows[wrong->place][0].item<std::int64_t>() + 1, wrong->eigenvalue));
     }
     matrices_.push_back(at::stack(of_parts));
   }

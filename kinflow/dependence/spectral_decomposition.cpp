@@ -19,9 +19,6 @@
 namespace kinflow {
 namespace {
 
-/// Differences between G_ij and G_ji up to this share of the largest element are
-/// taken for rounding.
-constexpr double kAsymmetry = 1e-8;
 /// Rows up to which dsyevd's workspace, 1 + 6 n + 2 n^2 numbers, has a 32-bit size.
 constexpr std::int64_t kLapackRows = 32'766;
 /// Rows of the decomposition whose time is taken.

@@ -19,6 +19,9 @@ struct SpectralDecomposition {
 
 /// Eigenvalues from minus this times n times the largest up to 0 are taken for 0.
 inline constexpr double kEigenvalueRounding = 1e-8;
+/// Differences between G_ij and G_ji up to this share of the largest element are
+/// taken for rounding.
+inline constexpr double kAsymmetry = 1e-8;
 
 /// InputError where a matrix is not square, finite and symmetric, or has more rows than
 /// LAPACK's 32-bit sizes allow (32,766).

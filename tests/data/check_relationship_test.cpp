@@ -178,11 +178,18 @@ TEST(RequirePositiveSemidefinite, RoundingPassesAndMoreThanRoundingDoesNot) {
 
 TEST(RequirePositiveSemidefinite, LargeComponentsAreRefusedBeforeWork) {
   EXPECT_NO_THROW(require_positive_semidefinite(chain(6, 0.1, 0), 6));
-  EXPECT_EQ(
-      input_error_of([] { require_positive_semidefinite(chain(7, 0.1, 0), 6); }),
+  const auto refusal = [](const RelationshipFile& file) {
+    return input_error_of([&] { require_positive_semidefinite(file, 6); });
+  };
+  const auto dense = chain(7, 0.1, 0);
+  const std::string found =
       "chain.grm: expected components of at most 6 rows, found one of 7: row 1, row 2, "
-      "row 3, row 4, row 5, ...; a higher --sparsify may break it up, and "
-      "--solver iterative has no such limit");
+      "row 3, row 4, row 5, ...; ";
+  const std::string advice =
+      "conjugate gradients (--solver iterative) have no such limit for one matrix";
+  EXPECT_EQ(refusal(dense), found + advice);
+  EXPECT_EQ(refusal(sparsify(dense, 0)),
+            found + "a higher --sparsify may break it up, and " + advice);
 }
 
 TEST(ToDense, AMatrixThatDoesNotFitIsRefusedWithWhatWould) {
@@ -193,9 +200,8 @@ TEST(ToDense, AMatrixThatDoesNotFitIsRefusedWithWhatWould) {
   EXPECT_EQ(
       input_error_of([&] { require_dense_memory(40'000, "g.grm.sp", sources); }),
       "g.grm.sp: expected 12.8 GB of memory for a dense matrix of 40000 rows, found "
-      "2.0 "
-      "GB; what needs less: a sparse matrix (--sparsify T), --relationship-pcs FILE "
-      "(low rank)");
+      "2.0 GB; what needs less: a sparse file (.grm.sp, .mtx) of the same "
+      "relationships");
 }
 
 TEST(Sparsify, DropsSmallEntriesAndKeepsTheDiagonal) {

@@ -274,6 +274,30 @@ TEST(Text, IdsMayStandInAHeaderAndInColumns) {
   check("7 8\n7 1 .5\n8 .5 2\n", {{"", "7"}, {"", "8"}});
 }
 
+TEST(Text, TakesAnySeparator) {
+  const Numbers expected = {1, 0.5, 0.5, 2};
+  EXPECT_EQ(parsed("1 0.5\n0.5 2\n", "g.txt"), expected);
+  EXPECT_EQ(parsed("1,0.5\r\n0.5,2\r\n\n", "g.txt"), expected);
+  EXPECT_EQ(parsed("\t1\t0.5\n 0.5 , 2", "g.txt"), expected);
+}
+
+TEST(Text, OtherShapesAreRefused) {
+  EXPECT_EQ(error("1 2 3\n4 5 6\n", "g.txt"),
+            "g.txt: expected a square matrix, found 2 x 3");
+  EXPECT_EQ(error("1 0\n0\n", "g.txt"),
+            "g.txt:2: expected 2 numbers as in line 1, found 1");
+  EXPECT_EQ(error("", "g.txt"), "g.txt: the file is empty");
+}
+
+TEST(Text, EntriesThatAreNoNumbersAreRefused) {
+  EXPECT_EQ(error("1 x\n0 1\n", "g.txt"),
+            "g.txt:1: column 2: expected a number, found 'x'");
+  EXPECT_EQ(error("1 0\n0 nan\n", "g.txt"),
+            "g.txt:2: column 2: expected a finite number, found 'nan'");
+  EXPECT_EQ(error(std::string("1\0", 2), "g.txt"),
+            "g.txt: not a file of text: found a NUL byte");
+}
+
 TEST(Text, HeadersMustAgreeWithTheColumn) {
   EXPECT_EQ(error("id a b\nb 1 0\na 0 1\n", "g.txt"),
             "g.txt:2: expected the id of column 1 of the header, 'a', found 'b'");
@@ -298,6 +322,66 @@ TEST(Npy, IdsStandInAFileBesideIt) {
   EXPECT_EQ(input_error_of([&] { read_relationship(folder.path("g.npy")); }),
             folder.path("g.npy.id") + ": expected 3 ids, one for each row of " +
                 folder.path("g.npy") + ", found 2");
+}
+
+TEST(Npy, ArraysThatAreNoMatrixAreRefused) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("g.npy");
+  const auto refusal = [&] { return input_error_of([&] { read_relationship(path); }); };
+  EXPECT_EQ(refusal(), path + ": cannot read (No such file or directory)");
+  write_npy(path, {4}, Numbers{1, 0, 0, 1});
+  EXPECT_EQ(refusal(),
+            path + ": expected a square matrix, found an array of 1 dimensions");
+  write_npy(path, {2, 2}, Numbers{1, 0, INFINITY, 1});
+  EXPECT_EQ(refusal(),
+            path + ": expected finite numbers, found inf in row 2, column 1");
+}
+
+std::string symmetry_error(const std::string& bytes) {
+  auto file = parse_relationship(bytes, "g.txt");
+  return input_error_of([&] { make_symmetric(file); });
+}
+
+TEST(MakeSymmetric, TheDiagonalMustBePositive) {
+  EXPECT_EQ(symmetry_error("1 0\n0 0\n"),
+            "g.txt: expected a positive diagonal, found 0 in row 2");
+  EXPECT_EQ(symmetry_error("-1 0\n0 1\n"),
+            "g.txt: expected a positive diagonal, found -1 in row 1");
+}
+
+TEST(MakeSymmetric, TheWorstAsymmetryIsNamed) {
+  EXPECT_EQ(
+      symmetry_error("1 0.5 0.1\n0.4 1 0.2\n0.3 0.2 1\n"),
+      "g.txt: expected a symmetric matrix, found 0.3 in row 3, column 1, but 0.1 in "
+      "row 1, column 3");
+}
+
+TEST(MakeSymmetric, SmallAsymmetriesAreAveraged) {
+  auto file = parse_relationship("1 0.5000001\n0.4999999 1\n", "g.txt");
+  make_symmetric(file);
+  EXPECT_EQ(file.dense[1], file.dense[2]);
+  EXPECT_NEAR(file.dense[1], 0.5, 1e-12);
+  // Noise in an entry near 0 is judged by the size of the diagonal.
+  auto noise = parse_relationship("1 1e-9\n3e-9 1\n", "g.txt");
+  EXPECT_NO_THROW(make_symmetric(noise));
+}
+
+TEST(MakeSymmetric, ReachesEveryPairOfALargeMatrix) {
+  constexpr std::int64_t kRows = 150;
+  RelationshipFile file{
+      .source = "g", .ids = {}, .rows = kRows, .dense = {}, .sparse = {}};
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    for (std::int64_t j = 0; j < kRows; ++j) {
+      file.dense.push_back((i == j ? 2 : 0.1) + 1e-9 * static_cast<double>(i - j));
+    }
+  }
+  make_symmetric(file);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      ASSERT_EQ(file.dense[i * kRows + j], file.dense[j * kRows + i]);
+      ASSERT_NEAR(file.dense[i * kRows + j], 0.1, 1e-12);
+    }
+  }
 }
 
 TEST(SampleIds, HeadersAndWidths) {

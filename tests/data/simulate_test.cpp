@@ -10,7 +10,7 @@
 
 #include "kinflow/core/random.h"
 #include "kinflow/data/npy.h"
-#include "kinflow/data/relationship_matrix.h"
+#include "kinflow/data/read_relationship.h"
 #include "kinflow/data/table.h"
 #include "tests/data/helpers.h"
 
@@ -289,7 +289,7 @@ TEST(WriteSimulation, RelationshipsReadBack) {
   write_simulation(folder.path(), simulation);
   EXPECT_EQ(read_table(folder.path("train.csv")).names(),
             (std::vector<std::string>{"x1", "x2"}));
-  EXPECT_EQ(read_relationship_matrix(folder.path("relationship.npy"), 40),
+  EXPECT_EQ(to_dense(read_relationship(folder.path("relationship.npy"))),
             simulation.relationship);
   const auto truth = nlohmann::json::parse(content_of(folder.path("truth.json")));
   EXPECT_EQ(truth["lambda"], simulation.lambda);

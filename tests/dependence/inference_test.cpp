@@ -148,6 +148,30 @@ TEST(Inference, AtAnEndOfTheRangeHasNoStandardErrorAndAnOpenProfile) {
   EXPECT_EQ(result.test->p_value, 1);
 }
 
+TEST(Inference, AProfileThatFailsLeavesTheErrorsAndTheTest) {
+  // Conjugate gradients have enough iterations at the estimate, but not on the way
+  // towards lambda = 0.
+  Random random(214);
+  const at::Tensor factor = oracle::normal({300, 400}, random);
+  const at::Tensor matrix = at::mm(factor, factor.t()) / 400;
+  const at::Tensor latents =
+      Relationship(matrix).sample(at::tensor({0.15}, at::kDouble), 1, random);
+  const auto inference = [&](std::int64_t max_iterations) {
+    return infer_from_default(
+        IterativeRelationship(std::make_shared<DenseRelationshipOperator>(matrix),
+                              {.basis = 80, .max_iterations = max_iterations}),
+        latents);
+  };
+  const DependenceInference few = inference(56), many = inference(1000);
+  EXPECT_FALSE(few.profile.has_value());
+  ASSERT_TRUE(many.profile.has_value());
+  EXPECT_EQ(few.why_no_errors, "");
+  expect_near(few.standard_error, many.standard_error, 1e-4, "standard error");
+  EXPECT_EQ(few.why_no_test, "");
+  ASSERT_TRUE(few.test.has_value());
+  EXPECT_NEAR(few.test->p_value, many.test->p_value, 1e-6);
+}
+
 TEST(Inference, SaysWhyThereIsNone) {
   Random random(213);
   const at::Tensor latents = oracle::normal({30, 2}, random);

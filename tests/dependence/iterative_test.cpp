@@ -314,6 +314,23 @@ TEST(IterativeRelationship, ConditionMatchesTheDecomposition) {
   }
 }
 
+TEST(IterativeRelationship, ConditionRowsMatchTheDecomposition) {
+  // 270 rows are unknown, more than one panel.
+  Random random(113);
+  const at::Tensor observed = whole_numbers(random.permutation(300)).narrow(0, 0, 30);
+  for (const Matrix& matrix : matrices()) {
+    const IterativeRelationship law = iterated(matrix.values);
+    const at::Tensor latents = oracle::normal({30, 2}, random);
+    const at::Tensor parameters = share(0.2)[0];
+    const ConditionalRows actual = law.condition_rows(parameters, observed, latents);
+    const ConditionalLaw expected =
+        matrix.exact.condition(parameters, observed, latents);
+    EXPECT_TRUE(at::equal(actual.rows, expected.rows));
+    expect_near(actual.mean, expected.mean, 1e-6, matrix.name);
+    expect_near(actual.variance, expected.covariance.diagonal(), 1e-6, matrix.name);
+  }
+}
+
 /// Mean squares of draws along the eigenvectors, in units of the law's: all near 1.
 void expect_variances(const Relationship& exact, double lambda, const at::Tensor& draws,
                       const std::string& what) {

@@ -100,6 +100,15 @@ TEST(PooledBlocks, TheirEstimateIsStationaryUnderTheirPrior) {
   EXPECT_LE(slope.abs().max().item<double>(), 1e-5);
 }
 
+TEST(PooledBlocks, AnEstimateThatDoesNotConvergeIsAnError) {
+  const Blocks blocks = blocks_of({2, 4}, 6, BlockCorrelation::pooled, 2);
+  at::Tensor latents = at::ones({1, blocks.rows(), 2}, at::kDouble);
+  latents[0][3][1] = std::nan("");
+  EXPECT_THROW(
+      blocks.most_likely(latents, at::full({1, 6}, 0.5, at::kDouble), /*prior=*/1),
+      NumericalError);
+}
+
 TEST(PooledBlocks, EqualCorrelationsHaveTheSmallestSpread) {
   const Blocks blocks = blocks_of({3}, 4, BlockCorrelation::pooled, 2);
   const PoolingLaw law = blocks.pooling_law(at::full({1, 4}, 0.3, at::kDouble));
