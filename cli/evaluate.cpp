@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -51,7 +52,7 @@ void print(const Likelihood& likelihood, const TableRows* observed, bool as_json
   for (const auto& [name, value] : json.items()) table.add_row({name, value.dump()});
   for (const auto& [name, value] : measures(likelihood, observed != nullptr)) {
     json[name] = value;
-    table.add_row({name, fmt::format("{:.6f}", value)});
+    table.add_row({name, std::isnan(value) ? "-" : fmt::format("{:.6f}", value)});
   }
   fmt::print("{}", as_json ? json.dump(2) + "\n" : table.plain());
 }

@@ -147,8 +147,10 @@ void print_inference(const nlohmann::json& record) {
   }
   const auto profile = part_of(inference, "profile_interval", Kind::object);
   if (!profile.empty()) {
-    table.add_row({"profile likelihood", "", "", number_at(profile, "low"),
-                   number_at(profile, "high")});
+    table.add_row(
+        {text_at(estimates.empty() ? nlohmann::json() : estimates[0], "/parameter") +
+             ", profile likelihood",
+         "", "", number_at(profile, "low"), number_at(profile, "high")});
   }
   if (shown > 0) fmt::print("\n{}", table.plain());
   if (estimates.size() > shown) {
@@ -159,14 +161,22 @@ void print_inference(const nlohmann::json& record) {
     fmt::print("\ntest of independence: likelihood ratio {}, p {}\n",
                number_at(test, "statistic"), number_at(test, "p_value"));
   }
-  for (const std::string reason : {"why_no_errors", "why_no_test"}) {
-    if (!inference.contains(reason)) continue;
-    if (reason == "why_no_test" &&
-        inference["why_no_test"] ==
-            inference.value("why_no_errors", nlohmann::json())) {
-      continue;
-    }
-    fmt::print("{}\n", text_at(inference, fmt::format("/{}", reason)));
+  const auto pooling = part_of(inference, "pooling", Kind::object);
+  if (!pooling.empty()) {
+    fmt::print(
+        "\ncommon law of the correlations: logit rho has mean {}, deviation {}\n",
+        number_at(pooling, "mean_logit_rho"),
+        number_at(pooling, "deviation_logit_rho"));
+  }
+  for (const auto& [key, what] :
+       {std::pair{"why_no_errors", "no standard errors"},
+        std::pair{"why_no_test", "no test of independence"}}) {
+    if (!inference.contains(key)) continue;
+    fmt::print("{}: {}\n", what, text_at(inference, fmt::format("/{}", key)));
+  }
+  if (shown > 0 || !test.empty()) {
+    fmt::print(
+        "The flow is taken as known: on small tables intervals are too narrow.\n");
   }
 }
 

@@ -161,6 +161,12 @@ void check_options(const Given& given, const Model& model) {
     throw InputError("--rows: expected none beside --for, whose rows count, found " +
                      std::to_string(*given.rows));
   }
+  if (given.rows && given.dependence.request.unstructured) {
+    throw InputError(
+        "--rows: expected none with --unstructured, which draws the training rows, "
+        "found " +
+        std::to_string(*given.rows));
+  }
   if (!given.rows_of.empty() && !dependent && model.context_columns.empty()) {
     throw InputError(
         "--for: expected a dependence, or a model with context columns, found neither");

@@ -131,7 +131,10 @@ TableRelationship relationship_by_position(const RelationshipRequest& request,
         file.source, expected_rows, expected_rows, file.rows, file.rows,
         file.ids.empty() ? "" : "; --id COLUMN matches rows by their ids"));
   }
-  result.note += "; rows matched by position";
+  result.note += file.ids.empty()
+                     ? "; rows matched by position"
+                     : "; rows matched by position, not by the ids of the file, which "
+                       "need --id COLUMN";
   return result;
 }
 

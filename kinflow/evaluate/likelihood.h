@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,8 +15,9 @@ namespace kinflow {
 
 struct Likelihood {
   std::int64_t rows = 0;
-  double mean_nll_nats = 0;        ///< of single rows
-  double standard_error_nats = 0;  ///< of that mean, as if rows were independent
+  double mean_nll_nats = 0;  ///< of single rows
+  /// Of that mean, as if rows were independent; NaN for one row.
+  double standard_error_nats = std::numeric_limits<double>::quiet_NaN();
   double bits_per_dimension = 0;
   at::Tensor row_log_density_nats;  ///< [rows] float64, of single rows
   /// log p of all rows together under the learned dependence, where one was given.

@@ -15,6 +15,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/version.h"
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/dependence/families.h"
 #include "kinflow/train/fit_inference.h"
 #include "kinflow/train/fitted_dependence.h"
 #include "kinflow/train/names.h"
@@ -240,6 +241,10 @@ void describe(const Preparation& made, const FitRequest& request, Logger& logger
   for (const auto& note : made.notes) logger.info(note);
   const auto structure = made.dependence.law->description();
   if (!structure.empty()) logger.info(structure);
+  const auto* families = dynamic_cast<const Families*>(made.dependence.law.get());
+  if (families != nullptr && families->rows_of_largest_component() == 1) {
+    logger.warning("no two training rows are related: lambda cannot be learned");
+  }
   logger.info(fmt::format("columns: {}", fmt::join(rows.columns, ", ")));
   logger.info(
       fmt::format("{} training rows, {} validation rows{}, {} dependence parameter{}",
@@ -260,9 +265,35 @@ void describe(const Preparation& made, const FitRequest& request, Logger& logger
   }
 }
 
+// The most likely dependence parameters [k] given the trained flow: validation stops a
+// training where they may still lag behind, and stages come seldom. A grid keeps its
+// own, and an unstructured dependence has too many to search.
+at::Tensor final_parameters(const Preparation& made, const TrainOptions& options,
+                            const Model& model, const at::Tensor& trained) {
+  const auto& law = *made.dependence.law;
+  if (law.parameter_count() == 0 || options.schedule == Schedule::grid ||
+      made.dependence.learned.kind == DependenceKind::unstructured) {
+    return trained;
+  }
+  const auto latents =
+      model.to_latent(made.rows.train.data, made.rows.train.context).latents;
+  try {
+    return law.most_likely(latents.to(trained.device()).unsqueeze(0),
+                           trained.unsqueeze(0), options.prior)[0];
+  } catch (const NumericalError&) {
+    return trained;
+  }
+}
+
+// A finished training: the model, and its parameters as the law of its rows has them.
+struct Finished {
+  FitResult result;
+  at::Tensor parameters;  // [k]
+};
+
 // The best replica as a model.
-FitResult make_result(const Preparation& made, const FitRequest& request,
-                      const nlohmann::json& record) {
+Finished finish(const Preparation& made, const FitRequest& request,
+                const nlohmann::json& record) {
   auto& trainer = *made.trainer;
   trainer.restore_best();
   const auto best = trainer.best_replica();
@@ -271,12 +302,15 @@ FitResult make_result(const Preparation& made, const FitRequest& request,
                              .standardization = made.standardization,
                              .context_standardization = made.context_standardization,
                              .flow = single_flow(*made.flow, best),
-                             .dependence = made.dependence.with_parameters(
-                                 trainer.best_parameters(best)),
+                             .dependence = {},
                              .record = {}},
                    .epochs = trainer.epochs_done(),
                    .best_epoch = trainer.best_epoch(best),
                    .valid_nll_nats = trainer.best_valid_nll(best)};
+  set_threads(request.threads);
+  const auto parameters = final_parameters(made, request.train, result.model,
+                                           trainer.best_parameters(best));
+  result.model.dependence = made.dependence.with_parameters(parameters);
   result.model.record = {{"kinflow_version", version()},
                          {"request", record["request"]},
                          {"data_hash", record["data_hash"]},
@@ -289,20 +323,16 @@ FitResult make_result(const Preparation& made, const FitRequest& request,
                          {"best_replica", best},
                          {"valid_nll_nats", result.valid_nll_nats},
                          {"skipped_steps", trainer.skipped_steps()}};
-  return result;
+  return {std::move(result), parameters};
 }
 
 // Adds standard errors and tests to the record. Where they cannot be had, the model
 // stands without them.
-void add_inference(const Preparation& made, const FitRequest& request, Model& model,
+void add_inference(const Preparation& made, const at::Tensor& parameters, Model& model,
                    Logger& logger) {
-  if (!request.inference) return;
-  set_threads(request.threads);
-  auto& trainer = *made.trainer;
   try {
-    model.record["inference"] = infer_dependence(
-        made.dependence, trainer.best_parameters(trainer.best_replica()), model,
-        made.rows.train);
+    model.record["inference"] =
+        infer_dependence(made.dependence, parameters, model, made.rows.train);
   } catch (const std::exception& error) {
     logger.warning(fmt::format("no standard errors and tests: {}", error.what()));
     model.record["inference"] = {{"why_no_errors", error.what()},
@@ -330,13 +360,14 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
     folder.write_record(record);
     throw;
   }
-  auto result = make_result(made, request, record);
+  auto finished = finish(made, request, record);
+  auto& result = finished.result;
   if (result.best_epoch == 0) {
     logger.warning(
         "no epoch was better than the untrained flow on the validation rows: the model "
-        "is a normal density, and its dependence parameters are the start values");
+        "is a normal density");
   }
-  add_inference(made, request, result.model, logger);
+  if (request.inference) add_inference(made, finished.parameters, result.model, logger);
   save_model(folder.model_path(), result.model);
   result.seconds = seconds_since(start);
   record["status"] = "finished";
@@ -345,7 +376,7 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   record["seconds"] = result.seconds;
   folder.write_record(record);
   folder.close();
-  return result;
+  return std::move(finished.result);
 }
 
 }  // namespace kinflow

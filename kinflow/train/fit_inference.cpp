@@ -2,9 +2,11 @@
 #include "kinflow/train/fit_inference.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/inference.h"
@@ -28,11 +30,24 @@ NamedParameters name_parameters(const FittedDependence& fitted) {
   if (const auto* blocks = dynamic_cast<const Blocks*>(fitted.law.get())) {
     const auto of_block = blocks->parameter_of_block().cpu();
     const auto* place = of_block.data_ptr<std::int64_t>();
+    std::set<std::int64_t> seen;
+    std::size_t repeated = 0;  // number of the block among those with repeats
     for (std::int64_t i = 0; i < of_block.numel(); ++i) {
-      if (place[i] >= 0) named.places.push_back(place[i]);
+      if (place[i] < 0) continue;
+      const auto number = repeated++;
+      if (!seen.insert(place[i]).second) continue;
+      named.places.push_back(place[i]);
+      switch (blocks->options().correlation) {
+        case BlockCorrelation::shared:
+          named.names.push_back("rho");
+          break;
+        case BlockCorrelation::per_size:
+          named.names.push_back(fmt::format("blocks of {}", learned.sizes[number]));
+          break;
+        default:
+          named.names.push_back(learned.labels[number]);
+      }
     }
-    named.names = learned.labels;
-    if (blocks->parameter_count() == 1) named = {{"rho"}, {0}};
     return named;
   }
   if (learned.kind == DependenceKind::sum) {
@@ -84,7 +99,14 @@ nlohmann::json infer_dependence(const FittedDependence& fitted,
                          {"bic", number(criteria.bic)}};
   if (law.parameter_count() == 0) return json;
   const auto inference = infer(law, latents.latents, parameters);
-  if (inference.why_no_errors.empty()) {
+  const auto* blocks = dynamic_cast<const Blocks*>(&law);
+  if (blocks != nullptr && blocks->options().correlation == BlockCorrelation::pooled) {
+    const auto pooling = blocks->pooling_law(parameters.unsqueeze(0));
+    json["pooling"] = {{"mean_logit_rho", number(pooling.mu.item<double>())},
+                       {"deviation_logit_rho", number(pooling.tau.item<double>())}};
+    json["why_no_errors"] =
+        "pooled correlations borrow from each other; alone they have no errors";
+  } else if (inference.why_no_errors.empty()) {
     json["estimates"] = estimates(fitted, inference);
   } else {
     json["why_no_errors"] = inference.why_no_errors;

@@ -68,6 +68,11 @@ FitRequest with_defaults(FitRequest request) {
         "found "
         "grid");
   }
+  if (kind == DependenceKind::unstructured && data.valid_table.empty()) {
+    throw InputError(
+        "--unstructured: expected --valid TABLE, since the dependence belongs to all "
+        "rows of the training table, found none");
+  }
   if (dependence.correlation == BlockCorrelation::pooled && train.prior != 0 &&
       train.prior != 1) {
     throw InputError(fmt::format(

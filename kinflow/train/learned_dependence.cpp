@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 
 #include "kinflow/core/error.h"
@@ -183,10 +184,18 @@ DependenceRequest LearnedDependence::request_for_new_rows(
   const bool is_learned = kind == wanted && same_time &&
                           (kind != DependenceKind::sum || parts == parts_of(request));
   if (!instead.empty()) {
-    const auto expected =
-        wanted == DependenceKind::blocks && instead.size() != 1
-            ? "one correlation in [0, 1)"
-            : expected_parameters(wanted, parts_of(request).size(), instead);
+    auto expected = expected_parameters(wanted, parts_of(request).size(), instead);
+    if (wanted == DependenceKind::blocks && instead.size() != 1) {
+      expected = "one correlation in [0, 1)";
+    }
+    if (wanted == DependenceKind::unstructured) {
+      expected = "none for an unstructured dependence";
+    }
+    const double sum = std::accumulate(instead.begin(), instead.end(), 0.0);
+    if (wanted == DependenceKind::sum && std::abs(sum - 1) > 1e-6) {
+      expected =
+          fmt::format("{} weights that add up to 1", parts_of(request).size() + 1);
+    }
     if (!expected.empty()) {
       throw InputError(fmt::format("--parameter: expected {}, found {}", expected,
                                    fmt::join(instead, ",")));

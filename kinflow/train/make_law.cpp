@@ -90,9 +90,25 @@ std::unique_ptr<Dependence> make_relationship(const DependenceRequest& request,
   });
 }
 
+// The decay is kept in a range that suits times of this scale.
+constexpr double kSmallestGap = 1e-9;
+constexpr double kLargestGap = 1e9;
+
+// InputError where times are so far apart, or so near, that no decay could be learned.
+void check_time_scale(const std::vector<double>& times) {
+  const auto [first, last] = std::minmax_element(times.begin(), times.end());
+  const double gap = (*last - *first) / static_cast<double>(times.size());
+  if (gap == 0 || (gap >= kSmallestGap && gap <= kLargestGap)) return;
+  throw InputError(
+      fmt::format("--time: expected a mean time between rows from {:g} to {:g}, found "
+                  "{:.3g}; take another unit of time",
+                  kSmallestGap, kLargestGap, gap));
+}
+
 std::unique_ptr<Dependence> make_time(const DependenceRequest& request,
                                       const std::vector<double>& times,
                                       at::Device device) {
+  check_time_scale(times);
   const bool is_given = request.time_decay.size() == 1;
   if (request.time_kernel == TimeKernel::exponential) {
     return std::make_unique<MarkovTime>(

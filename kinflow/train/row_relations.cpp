@@ -37,7 +37,7 @@ RelationshipFile read_matrix(const DependenceRequest& request, std::size_t numbe
   auto matrix = std::move(found.matrix);
   const auto kept = static_cast<std::int64_t>(rows.kept_rows.size());
   if (rows.ids.empty() && kept != rows.table_rows) {
-    matrix = select_rows(std::move(matrix), rows.kept_rows);
+    matrix = select_rows(matrix, rows.kept_rows);
   }
   if (request.sparsify) {
     matrix = sparsify(matrix, *request.sparsify);
@@ -81,7 +81,9 @@ at::Tensor read_components(const DependenceRequest& request, const TableRows& ro
                     file.source, rows.table_rows, file.rows,
                     file.ids.empty() ? "" : "; --id COLUMN matches rows by their ids"));
   }
-  note += "; rows matched by position";
+  note += file.ids.empty() ? "; rows matched by position"
+                           : "; rows matched by position, not by the ids of the file, "
+                             "which need --id COLUMN";
   return values.index_select(0, at::tensor(rows.kept_rows, at::kLong));
 }
 
@@ -207,9 +209,11 @@ void check_dependence(const DependenceRequest& request) {
          "found another one");
   expect(kind != DependenceKind::sum || !request.time_kernel ||
              request.time_decay.size() == 1,
-         "--time-decay: expected one value for a kernel beside other dependences, "
-         "found " +
-             std::to_string(request.time_decay.size()));
+         fmt::format("--time-decay: expected one value for a kernel beside other "
+                     "dependences, where it is not learned, found {}",
+                     request.time_decay.empty()
+                         ? "none"
+                         : std::to_string(request.time_decay.size())));
 }
 
 nlohmann::json to_json(const DependenceRequest& request) {

@@ -280,7 +280,7 @@ TEST_F(Families, WrongCombinationsAreRefused) {
   refused({"--time", "x", "--time-kernel", "exponential", "--time-decay", "1,2"},
           {"--time-decay", "grid"});
   refused({"--time", "day", "--time-kernel", "exponential", "--group", "house"},
-          {"--time-decay", "one value", "0"});
+          {"--time-decay", "one value", "none"});
   refused({"--time", "family", "--time-kernel", "exponential"},
           {"observed.csv:2", "a number or a date", "'f0'"});
   refused({"--group", "family", "--id", "person"}, {"--id", "--relationship"});
@@ -310,14 +310,11 @@ TEST_F(Families, WrongCombinationsAreRefused) {
                  "person", "--parameter", "0.5"})
                 .exit_code,
             0);
+  const auto two = folder_.write("two.txt", "1 0.5\n0.5 1\n");
   expect_refusal(folder_,
-                 {"evaluate", path("run"), children, "--relationship", fam, "--id",
-                  "person", "--parameter", "0.5", "--out", eigenvec},
-                 {"--out"});
-  expect_refusal(folder_,
-                 {"sample", path("run"), "--rows", "600", "--relationship-pcs",
-                  eigenvec, "--parameter", "0.5", "--out", eigenvec},
-                 {"--out"});
+                 {"sample", path("run"), "--rows", "2", "--relationship", two,
+                  "--parameter", "0.5", "--out", two},
+                 {"--out", "two.txt"});
   fitted("time", {"--time", "day", "--time-kernel", "exponential"});
   const Arguments evaluate = {"evaluate", path("time"), children, "--time", "day"};
   expect_refusal(folder_, evaluate + Arguments{"--time-kernel", "gaussian"},
