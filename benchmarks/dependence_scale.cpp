@@ -34,6 +34,7 @@
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/families.h"
+#include "kinflow/dependence/gaussian_time.h"
 #include "kinflow/dependence/iterative_relationship.h"
 #include "kinflow/dependence/markov_time.h"
 #include "kinflow/dependence/relationship.h"
@@ -52,7 +53,7 @@ constexpr std::int64_t kRank = 40;
 constexpr std::int64_t kLapackRows = 5000;
 constexpr std::int64_t kMarkers = 4000;
 /// The most rows for which the iterative way is compared with a decomposition.
-constexpr std::int64_t kMostDecomposed = 8000;
+constexpr std::int64_t kMostDecomposed = 4000;
 constexpr double kLambda = 0.4;
 
 double seconds_of(const std::function<void()>& work) {
@@ -223,7 +224,22 @@ std::vector<Structure> structures() {
          return
              [times = gaps.cumsum(0)] { return std::make_unique<MarkovTime>(times); };
        }},
-      {"sum of 2",
+      {"Gaussian time",
+       {250, 500, 1000, 2000},
+       [](std::int64_t rows, Random& random) -> MakeLaw {
+         const at::Tensor gaps = normal({rows}, random).abs();
+         return
+             [times = gaps.cumsum(0)] { return std::make_unique<GaussianTime>(times); };
+       }},
+      {"sum of families and blocks",
+       {10'000, 50'000, 200'000},
+       [](std::int64_t rows, Random&) -> MakeLaw {
+         const at::Tensor order = at::arange(rows, at::kLong);
+         const std::vector<SumPart> parts = {block_rows(order.floor_divide(4)),
+                                             block_rows(order.floor_divide(8))};
+         return [=] { return std::make_unique<RelationshipSum>(parts); };
+       }},
+      {"sum of 2, dense",
        {250, 500, 1000, 2000},
        [](std::int64_t rows, Random& random) -> MakeLaw {
          const std::vector<SumPart> parts = {

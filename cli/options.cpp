@@ -98,7 +98,9 @@ void add_dependence_options(CLI::App& verb, DependenceGiven& given) {
              "Divide the matrix by its mean diagonal, or take it as it is")
       ->needs(relationship);
   verb.add_option("--sparsify", request.sparsify,
-                  "Set entries of the matrix below this to 0: rows fall into families")
+                  "Set entries of the matrix below this, in absolute value and after "
+                  "scaling, to "
+                  "0: rows fall into families")
       ->check(number_in(0, kLargestThreshold))
       ->needs(relationship);
   add_choice(verb, "--solver", given.solver, relationship_solver_names(),
