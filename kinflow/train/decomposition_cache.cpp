@@ -46,24 +46,10 @@ std::span<const double> numbers(const at::Tensor& tensor) {
   return {tensor.data_ptr<double>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-/// One matrix's place in the cache.
-struct Entry {
-  std::uint64_t key;  ///< hash of the matrix
-  fs::path path;
-};
-
-/// The hash covers the number of values, and so that of the rows.
-Entry entry_of(const at::Tensor& matrix, const DecompositionCache& cache) {
-  const std::uint64_t key = hash_of(numbers(matrix));
-  return {.key = key,
-          .path = fs::path(cache.folder) /
-                  fmt::format("{}{}{:016x}{}", cache.stem, kMiddle, key, kEnd)};
-}
-
-/// A hash of the numbers in a file, which tells a changed bit.
-std::string checksum(const SpectralDecomposition& parts, std::uint64_t key) {
-  return fmt::format("{:016x}", hash_of(numbers(parts.eigenvectors),
-                                        hash_of(numbers(parts.eigenvalues), key)));
+/// The file of a matrix. The hash covers the number of values, and so that of the rows.
+fs::path path_of(const at::Tensor& matrix, const DecompositionCache& cache) {
+  return fs::path(cache.folder) / fmt::format("{}{}{:016x}{}", cache.stem, kMiddle,
+                                              hash_of(numbers(matrix)), kEnd);
 }
 
 at::Tensor random_vector(std::int64_t length, Random& random) {
@@ -109,36 +95,35 @@ bool is_decomposition_of(const at::Tensor& matrix, const SpectralDecomposition& 
 }
 
 /// The content of a file; InputError where it is not a decomposition of the matrix.
-SpectralDecomposition read_entry(const Entry& entry, const at::Tensor& matrix) {
-  const std::string path = entry.path.string();
+SpectralDecomposition read_entry(const fs::path& file, const at::Tensor& matrix) {
+  const std::string path = file.string();
   const std::int64_t n = matrix.size(0);
   const auto unsound = [&](const std::string& why) {
     throw InputError(path + ": expected the decomposition of a matrix, found " + why);
   };
   const auto expected = static_cast<std::uintmax_t>(8 * (n * n + n));
-  const std::uintmax_t found = fs::file_size(entry.path);
+  const std::uintmax_t found = fs::file_size(file);
   if (found < expected || found > expected + kHeaderBytes) unsound("another size");
   auto [metadata, tensors] = load_tensors(path);
   if (metadata["format"] != kFormat) unsound("another format");
   SpectralDecomposition parts{
       .eigenvectors = expect_tensor(tensors, "eigenvectors", {n, n}, at::kDouble, path),
       .eigenvalues = expect_tensor(tensors, "eigenvalues", {n}, at::kDouble, path)};
-  if (metadata["checksum"] != checksum(parts, entry.key)) unsound("damaged numbers");
   if (!is_decomposition_of(matrix, parts)) unsound("one of another matrix");
   return parts;
 }
 
 /// The matrix's decomposition from its file; undefined tensors where there is none that
 /// is sound.
-SpectralDecomposition find(const Entry& entry, const at::Tensor& matrix,
+SpectralDecomposition find(const fs::path& file, const at::Tensor& matrix,
                            Logger& logger) {
   std::error_code ignored;
-  if (!fs::exists(entry.path, ignored)) return {};
+  if (!fs::exists(file, ignored)) return {};
   try {
-    auto parts = read_entry(entry, matrix);
-    fs::last_write_time(entry.path, fs::file_time_type::clock::now(), ignored);
+    auto parts = read_entry(file, matrix);
+    fs::last_write_time(file, fs::file_time_type::clock::now(), ignored);
     logger.info(fmt::format("decomposition of {0} x {0} taken from {1}", matrix.size(0),
-                            entry.path.string()));
+                            file.string()));
     return parts;
   } catch (const std::exception& error) {
     // Whatever is wrong with the file, the decomposition can be made without it.
@@ -186,7 +171,7 @@ void discard_old(const DecompositionCache& cache, const fs::path& newest) {
   }
 }
 
-void keep(const Entry& entry, const SpectralDecomposition& parts,
+void keep(const fs::path& file, const SpectralDecomposition& parts,
           const DecompositionCache& cache, Logger& logger) {
   const double bytes = 8.0 * static_cast<double>(parts.eigenvectors.numel());
   try {
@@ -200,16 +185,15 @@ void keep(const Entry& entry, const SpectralDecomposition& parts,
                                    format_bytes(static_cast<double>(room.available))));
     }
     save_tensors(
-        entry.path.string(),
-        {{"format", kFormat}, {"checksum", checksum(parts, entry.key)}},
+        file.string(), {{"format", kFormat}},
         {{"eigenvectors", parts.eigenvectors}, {"eigenvalues", parts.eigenvalues}});
   } catch (const std::exception& error) {
     logger.info(fmt::format("the decomposition is not kept: {}", error.what()));
     return;
   }
-  logger.info(fmt::format("decomposition kept in {} ({})", entry.path.string(),
-                          format_bytes(bytes)));
-  discard_old(cache, entry.path);
+  logger.info(
+      fmt::format("decomposition kept in {} ({})", file.string(), format_bytes(bytes)));
+  discard_old(cache, file);
 }
 
 SpectralDecomposition decompose(const at::Tensor& matrix, Logger& logger) {
@@ -244,11 +228,11 @@ SpectralDecomposition decompose_cached(const at::Tensor& relationship,
   if (cache.folder.empty() || matrix.size(0) < cache.smallest_rows) {
     parts = decompose(matrix, logger);
   } else {
-    const Entry entry = entry_of(matrix, cache);
-    parts = find(entry, matrix, logger);
+    const fs::path file = path_of(matrix, cache);
+    parts = find(file, matrix, logger);
     if (!parts.eigenvectors.defined()) {
       parts = decompose(matrix, logger);
-      keep(entry, parts, cache, logger);
+      keep(file, parts, cache, logger);
     }
   }
   return {parts.eigenvectors.to(relationship.device()),

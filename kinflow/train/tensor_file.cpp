@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/hash.h"
 #include "kinflow/data/safetensors.h"
 
 namespace kinflow {
@@ -39,23 +40,42 @@ at::ScalarType type_of(const SafeTensor& tensor, const std::string& path) {
                   path, tensor.name, tensor.dtype));
 }
 
+constexpr const char* kChecksumKey = "checksum";
+
+/// A hash of all numbers, which tells a changed bit.
+std::string checksum_of(const NamedTensors& tensors) {
+  std::uint64_t hash = 0;
+  for (const auto& [name, tensor] : tensors) {
+    const auto* bytes = static_cast<const std::byte*>(tensor.data_ptr());
+    const auto words = static_cast<std::size_t>(tensor.nbytes()) / sizeof(double);
+    const auto rest = static_cast<std::size_t>(tensor.nbytes()) % sizeof(double);
+    hash = hash_of({reinterpret_cast<const double*>(bytes), words}, hash);
+    if (rest == 0) continue;
+    double last = 0;
+    std::memcpy(&last, bytes + words * sizeof(double), rest);
+    hash = hash_of({&last, 1}, hash);
+  }
+  return fmt::format("{:016x}", hash);
+}
+
 }  // namespace
 
 void save_tensors(const std::string& path,
                   const std::map<std::string, std::string>& metadata,
                   const NamedTensors& tensors) {
-  std::vector<at::Tensor> kept;
+  NamedTensors kept;
   std::vector<SafeTensor> out;
   for (const auto& [name, tensor] : tensors) {
-    kept.push_back(tensor.detach().cpu().contiguous());
-    const auto& last = kept.back();
+    const auto& last = kept[name] = tensor.detach().cpu().contiguous();
     out.push_back({.name = name,
                    .dtype = type_name(last.scalar_type()),
                    .shape = last.sizes().vec(),
                    .data = {static_cast<const std::byte*>(last.data_ptr()),
                             static_cast<std::size_t>(last.nbytes())}});
   }
-  write_safetensors(path, metadata, out);
+  auto with_checksum = metadata;
+  with_checksum[kChecksumKey] = checksum_of(kept);
+  write_safetensors(path, with_checksum, out);
 }
 
 std::pair<std::map<std::string, std::string>, NamedTensors> load_tensors(
@@ -68,6 +88,11 @@ std::pair<std::map<std::string, std::string>, NamedTensors> load_tensors(
       std::memcpy(tensor.data_ptr(), stored.data.data(), stored.data.size());
     }
     tensors[stored.name] = tensor;
+  }
+  const auto written = file.metadata.find(kChecksumKey);
+  if (written != file.metadata.end() && written->second != checksum_of(tensors)) {
+    throw InputError(path +
+                     ": expected the numbers that were written, found damaged numbers");
   }
   return {file.metadata, std::move(tensors)};
 }

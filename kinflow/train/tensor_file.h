@@ -12,12 +12,14 @@ namespace kinflow {
 
 using NamedTensors = std::map<std::string, at::Tensor>;
 
-/// Writes tensors of type float32, float64, int64 or bool, atomically.
+/// Writes tensors of type float32, float64, int64 or bool, atomically, with a hash of
+/// all numbers in the metadata.
 void save_tensors(const std::string& path,
                   const std::map<std::string, std::string>& metadata,
                   const NamedTensors& tensors);
 
-/// Metadata and tensors of a file, on the CPU. Throws InputError.
+/// Metadata and tensors of a file, on the CPU. Throws InputError, also where the file
+/// has a hash that its numbers do not have.
 std::pair<std::map<std::string, std::string>, NamedTensors> load_tensors(
     const std::string& path);
 

@@ -188,7 +188,7 @@ TEST_F(DecompositionCacheTest, ForeignContentUnderTheRightNameIsNotUsed) {
   fs::remove(path);
   decompose(random_relationship(6));
   fs::rename(only_file(), path);
-  expect_unsound_file_is_replaced(matrix, "found damaged numbers");
+  expect_unsound_file_is_replaced(matrix, "found one of another matrix");
 }
 
 TEST_F(DecompositionCacheTest, NumbersThatAreNoDecompositionOfTheMatrixAreNotUsed) {

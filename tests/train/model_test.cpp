@@ -101,6 +101,24 @@ TEST_F(ModelFile, DensityInOriginalUnitsIncludesTheStandardisation) {
             1e-9);
 }
 
+TEST_F(ModelFile, ADamagedFileIsNoticed) {
+  const auto file = path("m.safetensors");
+  save_model(file, some_model(at::kFloat));
+  EXPECT_NO_THROW(load_model(file));
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekg(-5, std::ios::end);
+  const char byte = static_cast<char>(stream.get() ^ 1);
+  stream.seekp(-5, std::ios::end);
+  stream.put(byte);
+  stream.close();
+  try {
+    load_model(file);
+    FAIL() << "a changed bit was not noticed";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("damaged"), std::string::npos);
+  }
+}
+
 TEST_F(ModelFile, FullDiskOrMissingFolderIsAnInputError) {
   EXPECT_THROW(save_model(path("no/such/folder/m.safetensors"), some_model(at::kFloat)),
                InputError);
