@@ -5,6 +5,7 @@
 //                                            FOLDER/img/dependence_scale.png
 //     benchmark_dependence_scale FOLDER NAME    only structures with NAME in their
 //                                            names; writes nothing
+//     benchmark_dependence_scale FOLDER --draw    the picture again, from the page
 //
 // One core, 10 latent columns, batches of 256 rows. Every case runs in a process of its
 // own, so that its peak memory is its own.
@@ -25,6 +26,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -403,10 +405,9 @@ class LogPanel {
     panel_.y_label = unit + ", powers of 10";
   }
   void begin(const std::string& name, std::size_t number) {
-    panel_.layers.emplace_back(
-        Series{.name = name,
-               .color = number < kCategoryColors ? category_color(number) : kInk,
-               .dashed = number > kCategoryColors});
+    panel_.layers.emplace_back(Series{.name = name,
+                                      .color = category_color(number % kCategoryColors),
+                                      .dashed = number >= kCategoryColors});
   }
   void add(std::int64_t rows, const Cost& cost) {
     auto& series = std::get<Series>(panel_.layers.back());
@@ -487,28 +488,78 @@ std::string iterative_table() {
       with_commas(kMarkers), kLambda, kColumns, table.markdown());
 }
 
-void run(const std::filesystem::path& folder, const std::string& only) {
-  TextTable table({{"structure", Align::kLeft},
-                   {"rows"},
-                   {"set-up, s"},
-                   {"value and gradients, s"},
-                   {"step, ms"},
-                   {"peak memory, MB"}});
+/// What one structure cost with so many rows.
+struct Measurement {
+  std::string structure;
+  std::int64_t rows;
+  Cost cost;
+};
+
+/// The measurements of a page that was written before.
+std::vector<Measurement> read_page(const std::filesystem::path& page) {
+  std::ifstream file(page);
+  std::vector<Measurement> measurements;
+  for (std::string line; std::getline(file, line);) {
+    std::vector<std::string> cells;
+    std::istringstream rest(line);
+    for (std::string cell; std::getline(rest, cell, '|');) cells.push_back(cell);
+    if (cells.size() < 7 || cells.size() > 8) continue;
+    std::erase(cells[2], ',');
+    double numbers[5];
+    bool is_measurement = true;
+    for (std::size_t i = 0; i < 5; ++i) {
+      is_measurement =
+          is_measurement && std::sscanf(cells[i + 2].c_str(), "%lf", &numbers[i]) == 1;
+    }
+    if (!is_measurement) continue;
+    const auto name = cells[1].substr(1, cells[1].size() - 2);
+    measurements.push_back({name,
+                            static_cast<std::int64_t>(numbers[0]),
+                            {numbers[1], numbers[2], numbers[3], numbers[4]}});
+  }
+  return measurements;
+}
+
+void draw(const std::vector<Measurement>& measurements,
+          const std::filesystem::path& folder) {
   std::vector<LogPanel> panels = {
       {"Set-up", "seconds", &Cost::set_up_seconds},
       {"Value and gradients", "seconds", &Cost::value_and_gradient_seconds},
       {"Training step", "milliseconds", &Cost::step_milliseconds},
       {"Peak memory", "megabytes", &Cost::peak_megabytes}};
   std::size_t number = 0;
+  std::string last;
+  for (const auto& [structure, rows, cost] : measurements) {
+    for (LogPanel& panel : panels) {
+      if (structure != last) {
+        panel.begin(&panel == &panels[0] ? structure : "", number);
+      }
+      panel.add(rows, cost);
+    }
+    number += structure != last;
+    last = structure;
+  }
+  std::vector<Panel> drawn;
+  for (const LogPanel& panel : panels) drawn.push_back(panel.panel());
+  std::filesystem::create_directories(folder / "img");
+  draw_figure(drawn, {.columns = 2, .panel_width = 300, .panel_height = 230})
+      .save((folder / "img" / "dependence_scale.png").string());
+}
+
+void run(const std::filesystem::path& folder, const std::string& only) {
+  if (only == "--draw") return draw(read_page(folder / "benchmarks.md"), folder);
+  TextTable table({{"structure", Align::kLeft},
+                   {"rows"},
+                   {"set-up, s"},
+                   {"value and gradients, s"},
+                   {"step, ms"},
+                   {"peak memory, MB"}});
+  std::vector<Measurement> measurements;
   for (const Structure& structure : structures()) {
     if (structure.name.find(only) == std::string::npos) continue;
-    for (LogPanel& panel : panels) {
-      panel.begin(&panel == &panels[0] ? structure.name : "", number);
-    }
-    ++number;
     for (const std::int64_t rows : structure.sizes) {
       const Cost cost = in_own_process<Cost>([&] { return measure(structure, rows); });
-      for (LogPanel& panel : panels) panel.add(rows, cost);
+      measurements.push_back({structure.name, rows, cost});
       table.add_row({structure.name, with_commas(rows),
                      fmt::format("{:.3g}", cost.set_up_seconds),
                      fmt::format("{:.3g}", cost.value_and_gradient_seconds),
@@ -533,12 +584,7 @@ void run(const std::filesystem::path& folder, const std::string& only) {
       "LAPACK's `dsyevd` alone {:.1f} s: a ratio of {:.2f}.",
       with_commas(kLapackRows), ours, bare, ours / bare);
   fmt::print("\n{}\n{}\n{}\n", table.plain(), comparison, iterative);
-
-  std::vector<Panel> drawn;
-  for (const LogPanel& panel : panels) drawn.push_back(panel.panel());
-  std::filesystem::create_directories(folder / "img");
-  draw_figure(drawn, {.columns = 2, .panel_width = 300, .panel_height = 230})
-      .save((folder / "img" / "dependence_scale.png").string());
+  draw(measurements, folder);
   write_file_atomically((folder / "benchmarks.md").string(),
                         page(table, comparison, iterative));
 }
