@@ -204,7 +204,7 @@ std::vector<Structure> structures() {
          };
        }},
       {"iterative, dense",
-       {4000, 8000, 16000},
+       {2000, 4000, 8000, 16000},
        [](std::int64_t rows, Random& random) -> MakeLaw {
          const at::Tensor matrix = genetic_relationship(rows, random);
          return [=] {
@@ -233,8 +233,7 @@ std::vector<Structure> structures() {
          return
              [times = gaps.cumsum(0)] { return std::make_unique<GaussianTime>(times); };
        }},
-      {"sum of families and blocks",
-       {10'000, 50'000, 200'000},
+      {"sum of families and blocks", large,
        [](std::int64_t rows, Random&) -> MakeLaw {
          const at::Tensor order = at::arange(rows, at::kLong);
          const std::vector<SumPart> parts = {block_rows(order.floor_divide(4)),
@@ -419,7 +418,7 @@ class LogPanel {
     Panel result = panel_;
     if (std::get<Series>(panel_.layers.front()).name.empty()) return result;
     const Limits limits = limits_of_layers(panel_.layers, /*is_x=*/false);
-    result.y = Limits{limits.low - 0.7 * (limits.high - limits.low), limits.high};
+    result.y = Limits{limits.low - (limits.high - limits.low), limits.high};
     return result;
   }
 
