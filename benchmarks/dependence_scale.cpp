@@ -12,91 +12,36 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <lapacke.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
-#include <exception>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "dependence_cases.h"
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/device.h"
-#include "kinflow/core/random.h"
-#include "kinflow/dependence/blocks.h"
-#include "kinflow/dependence/families.h"
-#include "kinflow/dependence/gaussian_time.h"
 #include "kinflow/dependence/iterative_relationship.h"
-#include "kinflow/dependence/markov_time.h"
 #include "kinflow/dependence/relationship.h"
-#include "kinflow/dependence/relationship_matrices.h"
-#include "kinflow/dependence/relationship_sum.h"
-#include "kinflow/dependence/unstructured.h"
 #include "kinflow/report/figure.h"
 #include "kinflow/report/text_table.h"
+#include "measure.h"
 
 namespace kinflow {
 namespace {
 
 constexpr std::int64_t kColumns = 10;
 constexpr std::int64_t kBatch = 256;
-constexpr std::int64_t kRank = 40;
 constexpr std::int64_t kLapackRows = 5000;
-constexpr std::int64_t kMarkers = 4000;
 /// The most rows for which the iterative way is compared with a decomposition.
 constexpr std::int64_t kMostDecomposed = 4000;
 constexpr double kLambda = 0.4;
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
-/// Seconds of the processor, which other programs disturb less.
-double processor_seconds_of(const std::function<void()>& work) {
-  const auto now = [] {
-    timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  };
-  const double start = now();
-  work();
-  return now() - start;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-at::Tensor normal(at::IntArrayRef shape, Random& random) {
-  at::Tensor result = at::empty(shape, at::kDouble);
-  for (std::int64_t i = 0; i < result.numel(); ++i) {
-    result.data_ptr<double>()[i] = random.normal();
-  }
-  return result;
-}
-
-double peak_megabytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
-  }
-  return std::numeric_limits<double>::quiet_NaN();
-}
 
 /// What one case costs. Plain numbers, so that it can go through a pipe.
 struct Cost {
@@ -105,156 +50,6 @@ struct Cost {
   double step_milliseconds = 0;
   double peak_megabytes = 0;
 };
-
-/// The input of a structure is made first, and is no part of its set-up.
-using MakeLaw = std::function<std::unique_ptr<Dependence>()>;
-
-struct Structure {
-  std::string name;
-  std::vector<std::int64_t> sizes;
-  std::function<MakeLaw(std::int64_t rows, Random& random)> prepare;
-};
-
-/// Families of four siblings; `alike` ones have the same relationships.
-CompressedRows siblings(std::int64_t rows, bool alike, Random& random) {
-  CompressedRows result;
-  result.row_starts.push_back(0);
-  for (std::int64_t first = 0; first < rows; first += 4) {
-    const double related = alike ? 0.5 : random.uniform(0.3, 0.7);
-    for (std::int64_t i = first; i < first + 4; ++i) {
-      for (std::int64_t j = first; j < first + 4; ++j) {
-        result.columns.push_back(j);
-        result.values.push_back(i == j ? 1 : related);
-      }
-      result.row_starts.push_back(static_cast<std::int64_t>(result.columns.size()));
-    }
-  }
-  return result;
-}
-
-at::Tensor full_rank_relationship(std::int64_t rows, Random& random) {
-  const at::Tensor factor = normal({rows, rows}, random);
-  return at::mm(factor, factor.t()) / static_cast<double>(rows);
-}
-
-/// Z Z'/m of standard normal markers with a frequency of their own in each of five
-/// populations: four eigenvalues stand out.
-at::Tensor genetic_relationship(std::int64_t rows, Random& random) {
-  const at::Tensor population = at::arange(rows, at::kLong).remainder(5);
-  at::Tensor scores = normal({rows, kMarkers}, random);
-  scores += 0.3 * normal({5, kMarkers}, random).index_select(0, population);
-  scores -= scores.mean(0, /*keepdim=*/true);
-  return at::mm(scores, scores.t()).div_(static_cast<double>(kMarkers));
-}
-
-/// Rows on a square grid, related to their neighbours: one connected component.
-CompressedRows grid(std::int64_t rows) {
-  const auto width = static_cast<std::int64_t>(std::sqrt(static_cast<double>(rows)));
-  CompressedRows result;
-  result.row_starts.push_back(0);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (const std::int64_t step :
-         {-width, std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, width}) {
-      const std::int64_t j = i + step;
-      const bool is_inside = j >= 0 && j < rows;
-      // The last of a line has no neighbour in the next one.
-      const bool is_break = std::abs(step) == 1 && i / width != j / width;
-      if (!is_inside || is_break) continue;
-      result.columns.push_back(j);
-      result.values.push_back(step == 0 ? 1 : 0.22);
-    }
-    result.row_starts.push_back(static_cast<std::int64_t>(result.columns.size()));
-  }
-  return result;
-}
-
-std::vector<Structure> structures() {
-  const std::vector<std::int64_t> large = {10000, 50000, 200000, 1000000};
-  return {
-      {"blocks of 5", large,
-       [](std::int64_t rows, Random&) -> MakeLaw {
-         const at::Tensor labels = at::arange(rows, at::kLong).floor_divide(5);
-         return [=] { return std::make_unique<Blocks>(labels); };
-       }},
-      {"dense",
-       {500, 1000, 2000, 5000},
-       [](std::int64_t rows, Random& random) -> MakeLaw {
-         const at::Tensor matrix = full_rank_relationship(rows, random);
-         return [=] { return std::make_unique<Relationship>(matrix); };
-       }},
-      {"low rank, k = 40",
-       {10000, 50000, 200000, 500000},
-       [](std::int64_t rows, Random& random) -> MakeLaw {
-         const at::Tensor components = normal({rows, kRank}, random);
-         return [=] {
-           return std::make_unique<Relationship>(
-               decompose_factor(principal_component_factor(components)));
-         };
-       }},
-      {"families of 4, alike", large,
-       [](std::int64_t rows, Random& random) -> MakeLaw {
-         return [matrix = siblings(rows, true, random)] {
-           return std::make_unique<Families>(matrix);
-         };
-       }},
-      {"families of 4, different", large,
-       [](std::int64_t rows, Random& random) -> MakeLaw {
-         return [matrix = siblings(rows, false, random)] {
-           return std::make_unique<Families>(matrix);
-         };
-       }},
-      {"iterative, dense",
-       {2000, 4000, 8000, 16000},
-       [](std::int64_t rows, Random& random) -> MakeLaw {
-         const at::Tensor matrix = genetic_relationship(rows, random);
-         return [=] {
-           return std::make_unique<IterativeRelationship>(
-               std::make_shared<DenseRelationshipOperator>(matrix));
-         };
-       }},
-      {"iterative, sparse grid",
-       {10000, 50000, 200000, 1000000},
-       [](std::int64_t rows, Random&) -> MakeLaw {
-         return [matrix = grid(rows)] {
-           return std::make_unique<IterativeRelationship>(
-               std::make_shared<SparseRelationshipOperator>(matrix));
-         };
-       }},
-      {"Markov time", large,
-       [](std::int64_t rows, Random& random) -> MakeLaw {
-         const at::Tensor gaps = normal({rows}, random).abs();
-         return
-             [times = gaps.cumsum(0)] { return std::make_unique<MarkovTime>(times); };
-       }},
-      {"Gaussian time",
-       {250, 500, 1000, 2000},
-       [](std::int64_t rows, Random& random) -> MakeLaw {
-         const at::Tensor gaps = normal({rows}, random).abs();
-         return
-             [times = gaps.cumsum(0)] { return std::make_unique<GaussianTime>(times); };
-       }},
-      {"sum of families and blocks", large,
-       [](std::int64_t rows, Random&) -> MakeLaw {
-         const at::Tensor order = at::arange(rows, at::kLong);
-         const std::vector<SumPart> parts = {block_rows(order.floor_divide(4)),
-                                             block_rows(order.floor_divide(8))};
-         return [=] { return std::make_unique<RelationshipSum>(parts); };
-       }},
-      {"sum of 2, dense",
-       {250, 500, 1000, 2000},
-       [](std::int64_t rows, Random& random) -> MakeLaw {
-         const std::vector<SumPart> parts = {
-             full_rank_relationship(rows, random),
-             block_rows(at::arange(rows, at::kLong).floor_divide(5))};
-         return [=] { return std::make_unique<RelationshipSum>(parts); };
-       }},
-      {"unstructured",
-       {50, 100, 200, 400},
-       [](std::int64_t rows, Random&) -> MakeLaw {
-         return [=] { return std::make_unique<Unstructured>(rows); };
-       }},
-  };
-}
 
 /// Distinct rows, one of each of as many equal parts.
 at::Tensor some_rows(std::int64_t rows, std::int64_t count, Random& random) {
@@ -366,31 +161,6 @@ Comparison compare_with_decomposition(std::int64_t rows, bool is_float32) {
   result.true_error =
       std::abs(estimate.value -
                exact->log_det(at::full({1, 1}, kLambda, at::kDouble)).item<double>());
-  return result;
-}
-
-/// Runs the work in a process of its own.
-template <typename Result>
-Result in_own_process(const std::function<Result()>& work) {
-  int ends[2];
-  if (pipe(ends) != 0) throw std::runtime_error("no pipe");
-  const pid_t child = fork();
-  if (child < 0) throw std::runtime_error("no process");
-  if (child == 0) {
-    try {
-      const Result result = work();
-      _exit(write(ends[1], &result, sizeof result) == sizeof result ? 0 : 1);
-    } catch (const std::exception& error) {
-      fmt::print(stderr, "{}\n", error.what());
-      _exit(1);
-    }
-  }
-  close(ends[1]);
-  Result result;
-  const bool is_read = read(ends[0], &result, sizeof result) == sizeof result;
-  close(ends[0]);
-  waitpid(child, nullptr, 0);
-  if (!is_read) throw std::runtime_error("a case failed");
   return result;
 }
 

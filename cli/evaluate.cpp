@@ -60,30 +60,18 @@ void print(const Likelihood& likelihood, const TableRows* observed, bool as_json
 // Without a word on the dependence of given rows it is that of the training groups.
 DependenceGiven dependence_of(const Given& given, const Model& model) {
   auto dependence = given.dependence;
-  const bool is_said = dependence.any() || !dependence.request.time.empty();
   const bool by_group = model.dependence.kind == DependenceKind::blocks;
-  if (!given.given.empty() && !is_said && by_group) {
+  if (!given.given.empty() && !dependence.any_or_time() && by_group) {
     dependence.request.group = model.dependence.column;
   }
   return dependence;
-}
-
-// The columns that a table must have.
-ColumnChoice columns_of(const Given& given, const Model& model) {
-  const auto dependence = dependence_of(given, model).request;
-  return {.columns = model.columns,
-          .context = model.context_columns,
-          .group = dependence.group,
-          .time = dependence.time,
-          .drop_missing = given.drop_missing,
-          .id = dependence.id};
 }
 
 Likelihood score(const Given& given, const Model& model, const TableRows& rows,
                  const TableRows* observed, Console& console) {
   const auto& instead = given.parameter;
   const auto dependence = dependence_of(given, model);
-  if (!dependence.any() && dependence.request.time.empty()) {
+  if (!dependence.any_or_time()) {
     if (observed != nullptr || !instead.empty()) {
       throw InputError(
           fmt::format("{}: expected a dependence, such as --group or --relationship, "
@@ -99,8 +87,9 @@ Likelihood score(const Given& given, const Model& model, const TableRows& rows,
       observed != nullptr ? given.given + " and " + given.table : given.table;
   auto relations = read_relations(request, all, source);
   RowLaw observed_law;
-  const bool is_marginal = request.unstructured;
-  if (observed != nullptr && !is_marginal) {
+  // Some rows of an unstructured law have no law of the same kind.
+  const bool has_observed_law = observed != nullptr && !request.unstructured;
+  if (has_observed_law) {
     std::vector<std::int64_t> first(static_cast<std::size_t>(observed->data.size(0)));
     std::iota(first.begin(), first.end(), std::int64_t{0});
     observed_law =
@@ -109,7 +98,7 @@ Likelihood score(const Given& given, const Model& model, const TableRows& rows,
   const auto law = make_row_law(model, request, std::move(relations), instead, console);
   if (observed == nullptr) return evaluate_likelihood(model, rows, &law);
   return evaluate_given(model, *observed, rows, law,
-                        is_marginal ? nullptr : &observed_law);
+                        has_observed_law ? &observed_law : nullptr);
 }
 
 void run(const Given& given, Console& console) {
@@ -122,7 +111,8 @@ void run(const Given& given, Console& console) {
   set_threads(given.threads);
   const auto model =
       load_model(model_path_of(given.run), find_device(given.device), at::kDouble);
-  const auto columns = columns_of(given, model);
+  auto columns = columns_for(model, dependence_of(given, model).request);
+  columns.drop_missing = given.drop_missing;
   const auto table = read_table(given.table);
   const auto rows = read_rows(table, columns);
   TableRows observed;
@@ -150,10 +140,7 @@ void add_evaluate(CLI::App& app, Console& console) {
   verb->add_option("--given", given->given,
                    "Table of observed rows: score the others given these");
   add_dependence_options(*verb, given->dependence);
-  add_list(*verb, "--parameter", given->parameter,
-           "Instead of the learned ones: rho, lambda, lambda and gamma, or the weights "
-           "of a sum, comma-separated")
-      ->check(number_in(0, 1e12));
+  add_parameter(*verb, given->parameter);
   auto* out = verb->add_option("--out", given->out,
                                "Table to write with the log-density of every row");
   add_list(*verb, "--keep", given->keep,

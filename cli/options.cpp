@@ -123,6 +123,13 @@ void add_dependence_options(CLI::App& verb, DependenceGiven& given) {
                 "Every pair of rows has its own correlation (up to 500 rows)");
 }
 
+void add_parameter(CLI::App& verb, std::vector<double>& values) {
+  add_list(verb, "--parameter", values,
+           "Instead of the learned ones: rho, lambda, lambda and gamma, or the weights "
+           "of a sum, comma-separated")
+      ->check(number_in(0, kLargestDecay));
+}
+
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& help) {
   const auto check = in_range(
       std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max(), "an integer", "INT");

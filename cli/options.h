@@ -62,10 +62,15 @@ struct DependenceGiven {
 
   /// True where one of them asks for a dependence.
   bool any() const;
+  /// The same, with a column of times, whose kernel a model may know.
+  bool any_or_time() const { return any() || !request.time.empty(); }
   /// The request, with absolute paths.
   DependenceRequest resolve() const;
 };
 void add_dependence_options(CLI::App& verb, DependenceGiven& given);
+
+/// --parameter, in place of what a model learned.
+void add_parameter(CLI::App& verb, std::vector<double>& values);
 
 /// --seed, an integer of 64 bits without a sign.
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& help);

@@ -150,9 +150,8 @@ NewRows rows_to_draw(const Given& given, const DependenceRequest& request,
 
 // Options that would have no effect are mistakes.
 void check_options(const Given& given, const Model& model) {
-  const bool dependent = given.dependence.any() ||
-                         !given.dependence.request.time.empty() ||
-                         !given.block_sizes.empty() || !given.given.empty();
+  const bool dependent = given.dependence.any_or_time() || !given.block_sizes.empty() ||
+                         !given.given.empty();
   if (!given.parameter.empty() && !dependent) {
     throw InputError(
         "--parameter: expected a dependence, --block-sizes or --given, found none");
@@ -176,12 +175,11 @@ void check_options(const Given& given, const Model& model) {
 // What was said of the dependence, or what follows from the model.
 DependenceRequest request_of(const Given& given, const Model& model) {
   auto request = given.dependence.resolve();
-  const bool is_said = given.dependence.any() || !request.time.empty();
+  const bool is_said = given.dependence.any_or_time();
   if (!is_said && !given.given.empty() && model.dependence.column.empty()) {
     throw InputError(
         "--given: expected a dependence, such as --group COLUMN or --relationship "
-        "FILE, "
-        "found none");
+        "FILE, found none");
   }
   if (!is_said && (!given.given.empty() || !given.block_sizes.empty())) {
     request.group = model.dependence.column.empty() ? "group" : model.dependence.column;
@@ -203,11 +201,7 @@ Drawn draw(const Given& given, const Model& model, Console& console) {
   const auto request = request_of(given, model);
   TableRows observed;
   if (!given.given.empty()) {
-    observed = read_rows(given.given, {.columns = model.columns,
-                                       .context = model.context_columns,
-                                       .group = request.group,
-                                       .time = request.time,
-                                       .id = request.id});
+    observed = read_rows(given.given, columns_for(model, request));
   }
   const auto* known = given.given.empty() ? nullptr : &observed;
   auto fresh = rows_to_draw(given, request, model, known);
@@ -272,10 +266,7 @@ void add_sample(CLI::App& app, Console& console) {
       ->excludes(observed)
       ->excludes(table);
   add_dependence_options(*verb, given->dependence);
-  add_list(*verb, "--parameter", given->parameter,
-           "Instead of the learned ones: rho, lambda, lambda and gamma, or the weights "
-           "of a sum, comma-separated")
-      ->check(number_in(0, 1e12));
+  add_parameter(*verb, given->parameter);
   add_seed(*verb, given->seed, "Seed of the draws");
   add_threads(*verb, given->threads);
   verb->add_option("--out", given->out, "Table to write: .csv, .tsv or .npy")

@@ -103,6 +103,12 @@ RowMatch match_rows(const TableIds& file, const TableIds& table) {
   return match;
 }
 
+std::string position_note(const std::vector<SampleId>& ids_of_file) {
+  return ids_of_file.empty() ? "rows matched by position"
+                             : "rows matched by position, not by the ids of the file, "
+                               "which need --id COLUMN";
+}
+
 TableRelationship relationship_for_table(const RelationshipRequest& request,
                                          const TableIds& table) {
   auto result = read_for(request, /*by_position=*/false);
@@ -131,10 +137,7 @@ TableRelationship relationship_by_position(const RelationshipRequest& request,
         file.source, expected_rows, expected_rows, file.rows, file.rows,
         file.ids.empty() ? "" : "; --id COLUMN matches rows by their ids"));
   }
-  result.note += file.ids.empty()
-                     ? "; rows matched by position"
-                     : "; rows matched by position, not by the ids of the file, which "
-                       "need --id COLUMN";
+  result.note += "; " + position_note(file.ids);
   return result;
 }
 

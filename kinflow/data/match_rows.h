@@ -33,6 +33,10 @@ enum class RelationshipScale {
   none            ///< as it is in the file
 };
 
+/// What to tell the user where rows are matched by position, though the file may have
+/// ids.
+std::string position_note(const std::vector<SampleId>& ids_of_file);
+
 /// A relationship matrix that a table asks for.
 struct RelationshipRequest {
   std::string path;

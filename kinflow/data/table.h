@@ -99,6 +99,7 @@ TimeColumn times(const Table& table, const std::string& column,
 struct BlockNumbers {
   std::vector<std::int64_t> block_of_row;  ///< [rows]
   std::vector<std::string> label_of_block;
+  std::vector<std::int64_t> size_of_block;  ///< rows of each block
 };
 BlockNumbers number_blocks(const std::vector<std::string>& label_of_row);
 

@@ -205,8 +205,12 @@ BlockNumbers number_blocks(const std::vector<std::string>& label_of_row) {
   for (const std::string& label : label_of_row) {
     const auto next = static_cast<std::int64_t>(number_of_label.size());
     const auto [found, is_new] = number_of_label.emplace(label, next);
-    if (is_new) result.label_of_block.push_back(label);
+    if (is_new) {
+      result.label_of_block.push_back(label);
+      result.size_of_block.push_back(0);
+    }
     result.block_of_row.push_back(found->second);
+    ++result.size_of_block[static_cast<std::size_t>(found->second)];
   }
   return result;
 }

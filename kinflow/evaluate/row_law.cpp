@@ -1,3 +1,4 @@
+// Laws of new rows by the request that a model completes.
 #include "kinflow/evaluate/row_law.h"
 
 #include <utility>
@@ -6,6 +7,14 @@
 #include "kinflow/train/make_law.h"
 
 namespace kinflow {
+
+ColumnChoice columns_for(const Model& model, const DependenceRequest& request) {
+  return {.columns = model.columns,
+          .context = model.context_columns,
+          .group = request.group,
+          .time = request.time,
+          .id = request.id};
+}
 
 RowLaw make_row_law(const Model& model, const DependenceRequest& request,
                     RowRelations relations, const std::vector<double>& instead,

@@ -7,11 +7,15 @@
 
 #include "kinflow/dependence/dependence.h"
 #include "kinflow/train/model.h"
+#include "kinflow/train/row_relations.h"
 #include "kinflow/train/table_rows.h"
 
 namespace kinflow {
 
 class Logger;
+
+/// The columns of rows for a model, with those that tell their dependence.
+ColumnChoice columns_for(const Model& model, const DependenceRequest& request);
 
 /// A structure over rows, with its parameters.
 struct RowLaw {

@@ -269,7 +269,8 @@ void describe(const Preparation& made, const FitRequest& request, Logger& logger
 // training where they may still lag behind, and stages come seldom. A grid keeps its
 // own, and an unstructured dependence has too many to search.
 at::Tensor final_parameters(const Preparation& made, const TrainOptions& options,
-                            const Model& model, const at::Tensor& trained) {
+                            const Model& model, const at::Tensor& trained,
+                            Logger& logger) {
   const auto& law = *made.dependence.law;
   if (law.parameter_count() == 0 || options.schedule == Schedule::grid ||
       made.dependence.learned.kind == DependenceKind::unstructured) {
@@ -280,7 +281,8 @@ at::Tensor final_parameters(const Preparation& made, const TrainOptions& options
   try {
     return law.most_likely(latents.to(trained.device()).unsqueeze(0),
                            trained.unsqueeze(0), options.prior)[0];
-  } catch (const NumericalError&) {
+  } catch (const NumericalError& error) {
+    logger.warning(fmt::format("the dependence stays as trained: {}", error.what()));
     return trained;
   }
 }
@@ -293,7 +295,7 @@ struct Finished {
 
 // The best replica as a model.
 Finished finish(const Preparation& made, const FitRequest& request,
-                const nlohmann::json& record) {
+                const nlohmann::json& record, Logger& logger) {
   auto& trainer = *made.trainer;
   trainer.restore_best();
   const auto best = trainer.best_replica();
@@ -309,7 +311,7 @@ Finished finish(const Preparation& made, const FitRequest& request,
                    .valid_nll_nats = trainer.best_valid_nll(best)};
   set_threads(request.threads);
   const auto parameters = final_parameters(made, request.train, result.model,
-                                           trainer.best_parameters(best));
+                                           trainer.best_parameters(best), logger);
   result.model.dependence = made.dependence.with_parameters(parameters);
   result.model.record = {{"kinflow_version", version()},
                          {"request", record["request"]},
@@ -360,7 +362,7 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
     folder.write_record(record);
     throw;
   }
-  auto finished = finish(made, request, record);
+  auto finished = finish(made, request, record, logger);
   auto& result = finished.result;
   if (result.best_epoch == 0) {
     logger.warning(

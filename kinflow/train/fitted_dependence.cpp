@@ -23,15 +23,11 @@ std::vector<double> to_vector(const at::Tensor& tensor) {
 }
 
 // Labels and sizes of the blocks with at least two rows, in the order of the blocks.
-void describe_blocks(const Blocks& law, const std::vector<std::string>& labels,
-                     LearnedDependence& learned) {
-  const auto numbers = number_blocks(labels);
-  const auto sizes = law.sizes().cpu();
-  const auto* size = sizes.data_ptr<std::int64_t>();
-  for (std::size_t block = 0; block < numbers.label_of_block.size(); ++block) {
-    if (size[block] < 2) continue;
-    learned.labels.push_back(numbers.label_of_block[block]);
-    learned.sizes.push_back(size[block]);
+void describe_blocks(const BlockNumbers& blocks, LearnedDependence& learned) {
+  for (std::size_t block = 0; block < blocks.label_of_block.size(); ++block) {
+    if (blocks.size_of_block[block] < 2) continue;
+    learned.labels.push_back(blocks.label_of_block[block]);
+    learned.sizes.push_back(blocks.size_of_block[block]);
   }
 }
 
@@ -158,7 +154,7 @@ FittedDependence make_fitted_dependence(const DependenceRequest& given,
   made.law = make_law(request, std::move(rows.relations), columns, device, logger);
   const auto count = made.law->parameter_count();
   if (const auto* blocks = dynamic_cast<const Blocks*>(made.law.get())) {
-    describe_blocks(*blocks, labels, learned);
+    describe_blocks(number_blocks(labels), learned);
     if (count > 0) made.typical_weights = repeat_weights(*blocks);
   } else {
     made.typical_weights = typical_weights(learned.kind, count).to(device);

@@ -82,11 +82,9 @@ std::vector<double> block_correlations(const LearnedDependence& learned,
     known[learned.labels[i]] = learned.parameters[i];
   }
   const auto blocks = number_blocks(labels);
-  std::vector<std::int64_t> sizes(blocks.label_of_block.size(), 0);
-  for (const auto block : blocks.block_of_row) ++sizes[static_cast<std::size_t>(block)];
   std::vector<double> correlations;
-  for (std::size_t block = 0; block < sizes.size(); ++block) {
-    if (sizes[block] < 2) continue;
+  for (std::size_t block = 0; block < blocks.label_of_block.size(); ++block) {
+    if (blocks.size_of_block[block] < 2) continue;
     const auto found = known.find(blocks.label_of_block[block]);
     correlations.push_back(found == known.end() ? typical : found->second);
   }
@@ -168,8 +166,7 @@ DependenceRequest LearnedDependence::request_for_new_rows(
   if (wanted == DependenceKind::time) {
     if (!request.time_decay.empty()) {
       throw InputError(
-          "--time-decay: expected none, since it is the model's, or the second value "
-          "of "
+          "--time-decay: expected none, since it is the model's, or the second "
           "--parameter");
     }
     const auto& source = instead.empty() ? parameters : instead;

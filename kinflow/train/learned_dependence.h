@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kinflow/train/row_relations.h"
+#include "kinflow/train/dependence_request.h"
 
 namespace kinflow {
 

@@ -284,6 +284,7 @@ TEST(Table, BlocksAreNumberedInOrderOfAppearance) {
   const BlockNumbers blocks = number_blocks({"z", "a", "z", "b", "a"});
   EXPECT_EQ(blocks.block_of_row, (std::vector<std::int64_t>{0, 1, 0, 2, 1}));
   EXPECT_EQ(blocks.label_of_block, (Labels{"z", "a", "b"}));
+  EXPECT_EQ(blocks.size_of_block, (std::vector<std::int64_t>{2, 2, 1}));
   EXPECT_NO_THROW(check_several_blocks(blocks, "t.csv", "g"));
   EXPECT_EQ(input_error_of([&] {
               check_several_blocks(number_blocks({"a", "a"}), "t.csv", "g");

@@ -15,14 +15,12 @@ at::Tensor some_relationship(std::int64_t n, Random& random) {
   return at::mm(factor, factor.t()) / n;
 }
 
-TEST(RelationshipSum, OfOneMatrixIsTheRelationship) {
-  Random random(101);
-  const at::Tensor matrix = some_relationship(25, random);
-  const RelationshipSum sum({matrix});
-  const Relationship alone(matrix);
+/// With weights that add up to 1 a sum of one matrix is the law of that matrix alone.
+void expect_sum_of_one(const RelationshipSum& sum, const Dependence& alone,
+                       Random& random) {
   const at::Tensor share = oracle::uniform({3, 1}, 0.05, 0.95, random);
   const at::Tensor weights = at::cat({share, 1 - share}, 1);
-  const at::Tensor latents = oracle::normal({3, 25, 2}, random);
+  const at::Tensor latents = oracle::normal({3, alone.rows(), 2}, random);
   expect_near(sum.log_density(weights, latents), alone.log_density(share, latents),
               1e-12, "log density");
   expect_near(sum.precision_times(weights, latents),
@@ -30,6 +28,14 @@ TEST(RelationshipSum, OfOneMatrixIsTheRelationship) {
   const at::Tensor gradient = sum.parameter_gradient(weights, latents);
   expect_near(gradient.narrow(1, 0, 1) - gradient.narrow(1, 1, 1),
               alone.parameter_gradient(share, latents), 1e-11, "gradient");
+}
+
+TEST(RelationshipSum, OfOneMatrixIsTheRelationship) {
+  Random random(101);
+  const at::Tensor matrix = some_relationship(25, random);
+  const RelationshipSum sum({matrix});
+  const Relationship alone(matrix);
+  expect_sum_of_one(sum, alone, random);
 }
 
 TEST(RelationshipSum, WithOneWeightAtZeroIsTheSumOfTheOthers) {
@@ -72,16 +78,7 @@ TEST(RelationshipSum, OfOneSparseMatrixIsTheFamilies) {
   const Families alone(matrix);
   EXPECT_EQ(sum.component_count(), alone.component_count());
   EXPECT_EQ(sum.rows_of_largest_component(), 7);
-  const at::Tensor share = oracle::uniform({3, 1}, 0.05, 0.95, random);
-  const at::Tensor weights = at::cat({share, 1 - share}, 1);
-  const at::Tensor latents = oracle::normal({3, 23, 2}, random);
-  expect_near(sum.log_density(weights, latents), alone.log_density(share, latents),
-              1e-12, "log density");
-  expect_near(sum.precision_times(weights, latents),
-              alone.precision_times(share, latents), 1e-11, "C^-1 U");
-  const at::Tensor gradient = sum.parameter_gradient(weights, latents);
-  expect_near(gradient.narrow(1, 0, 1) - gradient.narrow(1, 1, 1),
-              alone.parameter_gradient(share, latents), 1e-11, "gradient");
+  expect_sum_of_one(sum, alone, random);
 }
 
 TEST(RelationshipSum, OfSparseMatricesEqualsThatOfTheSameDenseOnes) {
