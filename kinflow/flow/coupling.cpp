@@ -15,12 +15,6 @@ at::Tensor reorder(const at::Tensor& rows, const at::Tensor& order) {
 
 }  // namespace
 
-std::int64_t mapped_columns(const CouplingColumns& columns) {
-  const std::int64_t second = columns.dimension / 2;
-  if (columns.dimension == 1) return 1;
-  return columns.maps_first_part ? columns.dimension - second : second;
-}
-
 Coupling::Coupling(CouplingColumns columns, std::int64_t parameters_per_column,
                    const Network& network)
     : columns_(std::move(columns)),

@@ -7,22 +7,10 @@
 #include <vector>
 
 #include "kinflow/flow/conditioner.h"
+#include "kinflow/flow/coupling_columns.h"
 #include "kinflow/flow/layer.h"
 
 namespace kinflow {
-
-/// Which columns a coupling layer maps: `order` rearranges the p columns (empty: as
-/// they are); then the first p - p/2 columns steer the rest, or the other way round.
-struct CouplingColumns {
-  std::int64_t dimension = 0;
-  std::int64_t context = 0;
-  std::vector<std::int64_t> order;
-  bool maps_first_part = false;
-};
-
-/// How many columns such a layer maps. A single column is always mapped, steered by the
-/// context alone.
-std::int64_t mapped_columns(const CouplingColumns& columns);
 
 /// What all coupling layers share: splitting, the conditioner, putting together again.
 class Coupling : public Layer {

@@ -16,43 +16,7 @@ namespace {
 // start.
 constexpr double kSplineFirstGain = 2;
 
-// Every second layer maps the part that the layer before left unchanged.
-CouplingColumns columns_of_layer(const FlowOptions& options, std::int64_t layer) {
-  CouplingColumns columns{.dimension = options.dimension,
-                          .context = options.context,
-                          .order = {},
-                          .maps_first_part = layer % 2 == 1};
-  if (options.permutation == Permutation::random) {
-    Random random(options.permutation_seed, stream(Purpose::columns, layer / 2));
-    columns.order = random.permutation(options.dimension);
-  }
-  return columns;
-}
-
 }  // namespace
-
-double parameter_count(const FlowOptions& options) {
-  const bool spline = options.kind == FlowKind::spline;
-  const double per_column =
-      spline ? static_cast<double>(spline_parameter_count(options.bins)) : 2;
-  double total = 0;
-  for (std::int64_t layer = 0; layer < options.layers; ++layer) {
-    const auto mapped =
-        static_cast<double>(mapped_columns(columns_of_layer(options, layer)));
-    const auto inputs =
-        static_cast<double>(options.dimension + options.context) - mapped;
-    double width = inputs;
-    if (inputs > 0) {
-      for (const auto next : options.hidden) {
-        total += (width + 1) * static_cast<double>(next);
-        width = static_cast<double>(next);
-      }
-    }
-    total += (width + 1) * mapped * per_column;
-    if (!spline) total += 2 * static_cast<double>(options.dimension);
-  }
-  return total;
-}
 
 Flow::Flow(const FlowOptions& options, const std::vector<std::uint64_t>& seeds,
            at::ScalarType type, at::Device device)

@@ -9,31 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/flow/flow_options.h"
+#include "kinflow/flow/flow_plan.h"
 #include "kinflow/flow/layer.h"
 
 namespace kinflow {
-
-enum class FlowKind { spline, affine };
-enum class Permutation { alternating, random };
-
-/// A bin's share of the domain is at least 1e-3, so there cannot be many.
-inline constexpr std::int64_t kMaximumSplineBins = 500;
-
-/// Architecture of a flow. Everything is in standardised units.
-struct FlowOptions {
-  FlowKind kind = FlowKind::spline;
-  std::int64_t dimension = 0;  ///< p, columns of the data
-  std::int64_t context = 0;    ///< columns of the context
-  std::int64_t layers = 3;
-  std::vector<std::int64_t> hidden = {64, 64};  ///< widths of the conditioner networks
-  std::int64_t bins = 16;                       ///< of the splines
-  double bound = 5;  ///< splines act on [-bound, bound] and are the identity outside
-  Permutation permutation = Permutation::alternating;
-  std::uint64_t permutation_seed = 0;  ///< for random permutations
-};
-
-/// Number of learned values of one replica, as a double so that it cannot overflow.
-double parameter_count(const FlowOptions& options);
 
 /// Maps data [R, b, p] to latents and back. Each replica has its own parameters; all
 /// share the architecture.

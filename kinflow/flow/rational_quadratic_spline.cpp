@@ -9,9 +9,6 @@
 namespace kinflow {
 namespace {
 
-// With this offset a parameter of 0 gives the slope 1: softplus(offset) = 1 - minimum.
-const double kSlopeOffset = std::log(std::expm1(1 - kSplineMinimum));
-
 // The bin of every input: its edges on both axes and the slopes at the edges.
 struct Bin {
   at::Tensor left, width, bottom, height;
