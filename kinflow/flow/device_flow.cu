@@ -20,6 +20,7 @@ struct Layout {
   std::vector<DeviceCoupling> couplings;
   std::vector<DeviceLinear> linears;
   std::vector<int> columns;
+  std::vector<int> places;
   int widest = 16;        // padded width of any activation or chunk
   bool is_common = true;  // as Shape of FusedShape::common expects
 };
@@ -36,6 +37,23 @@ bool is_small(const FlowPlan& plan) {
     }
   }
   return small;
+}
+
+// Places of a linear layer's values in the replica's image.
+void place_linear(Layout& layout, const LinearPlan& from, const DeviceLinear& to,
+                  int image, bool is_first, bool is_last) {
+  const DeviceFlow& flow = layout.flow;
+  const int per_chunk = flow.columns_per_chunk * flow.parameters_per_column;
+  for (int out = 0; out < from.outputs; ++out) {
+    const int column =
+        is_last ? out / per_chunk * flow.chunk_width + out % per_chunk : out;
+    for (int in = 0; in < from.inputs; ++in) {
+      layout.places[static_cast<std::size_t>(from.weight + in * from.outputs + out)] =
+          image + to.at + in * to.stride + (is_first ? column : swizzled(in, column));
+    }
+    layout.places[static_cast<std::size_t>(from.bias + out)] =
+        image + to.bias_at + column;
+  }
 }
 
 Layout lay_out(const FlowPlan& plan) {
@@ -58,6 +76,7 @@ Layout lay_out(const FlowPlan& plan) {
   flow.parameters = static_cast<int>(plan.parameters);
   flow.couplings = static_cast<int>(plan.couplings.size());
   layout.widest = flow.chunk_width;
+  layout.places.resize(static_cast<std::size_t>(plan.parameters));
   layout.is_common = flow.is_spline && flow.bins == 16 && flow.chunk_width == 48;
 
   for (const auto& coupling : plan.couplings) {
@@ -66,10 +85,14 @@ Layout lay_out(const FlowPlan& plan) {
                       .column_begin = static_cast<int>(layout.columns.size()),
                       .linear_begin = static_cast<int>(layout.linears.size()),
                       .linear_count = static_cast<int>(coupling.linears.size()),
-                      .log_scale = static_cast<int>(coupling.log_scale),
-                      .shift = static_cast<int>(coupling.shift),
+                      .log_scale = -1,
+                      .shift = -1,
                       .stash_begin = flow.stash_items,
-                      .stash_items = 0};
+                      .stash_items = 0,
+                      .image = flow.image_floats,
+                      .image_floats = 0,
+                      .values = static_cast<int>(coupling.linears.front().weight),
+                      .value_count = 0};
     for (const auto* list : {&coupling.unchanged, &coupling.mapped}) {
       for (const auto column : *list) {
         layout.columns.push_back(static_cast<int>(column));
@@ -82,9 +105,6 @@ Layout lay_out(const FlowPlan& plan) {
       const auto& from = coupling.linears[static_cast<std::size_t>(i)];
       const bool is_first = i == 0, is_last = i + 1 == to.linear_count;
       DeviceLinear linear{.inputs = static_cast<int>(from.inputs),
-                          .outputs = static_cast<int>(from.outputs),
-                          .weight = static_cast<int>(from.weight),
-                          .bias = static_cast<int>(from.bias),
                           .rows = is_first ? static_cast<int>(from.inputs)
                                            : padded(from.inputs),
                           .columns =
@@ -100,6 +120,7 @@ Layout lay_out(const FlowPlan& plan) {
         linear.stash = to.stash_items;
         to.stash_items += linear.columns / kTileColumns;
       }
+      place_linear(layout, from, linear, to.image, is_first, is_last);
       layout.widest = std::max(layout.widest, padded(from.inputs));
       if (!is_last) {
         layout.widest = std::max(layout.widest, linear.columns);
@@ -107,8 +128,25 @@ Layout lay_out(const FlowPlan& plan) {
       }
       layout.linears.push_back(linear);
     }
+    const auto& last = coupling.linears.back();
+    std::int64_t end = last.bias + last.outputs;
+    if (coupling.log_scale >= 0) {
+      to.log_scale = at;
+      to.shift = at + flow.dimension;
+      at += 2 * flow.dimension;
+      end = coupling.shift + plan.dimension;
+      for (int c = 0; c < flow.dimension; ++c) {
+        layout.places[static_cast<std::size_t>(coupling.log_scale + c)] =
+            to.image + to.log_scale + c;
+        layout.places[static_cast<std::size_t>(coupling.shift + c)] =
+            to.image + to.shift + c;
+      }
+    }
+    to.image_floats = (at + 3) / 4 * 4;
+    to.value_count = static_cast<int>(end) - to.values;
+    flow.image_floats += to.image_floats;
     flow.stash_items += to.stash_items;
-    flow.weight_floats = std::max(flow.weight_floats, at);
+    flow.weight_floats = std::max(flow.weight_floats, to.image_floats);
     layout.couplings.push_back(to);
   }
   layout.is_common = layout.is_common && layout.widest == 64;
@@ -179,7 +217,9 @@ FlowOnDevice::FlowOnDevice(const FlowPlan& plan) : needs_(needs(plan)) {
   append(layout.linears);
   append(layout.columns);
   table_ = DeviceArray<int>(table);
+  places_ = DeviceArray<int>(layout.places);
   flow_.table = table_.get();
+  flow_.places = places_.get();
 }
 
 }  // namespace kinflow

@@ -13,12 +13,21 @@ namespace kinflow {
 /// Rows that one warp works on at a time.
 inline constexpr int kWarpRows = 16;
 
-/// A linear layer; offsets `weight` and `bias` are into the values of a replica, `at`
-/// and `bias_at` into the block's copy in shared memory. The copy's columns are padded
-/// with zeros to a multiple of 16, so are its rows, except in a first layer.
+/// Where a column of a row of weights is: columns of rows 4 to 7 of each 8 are exchanged
+/// with their neighbours 8 further on. Walks along rows and along columns, as the
+/// products in tensor_products.cuh take them, are then both free of bank conflicts.
+__host__ __device__ inline int swizzled(int row, int column) {
+  return column ^ ((row & 4) << 1);
+}
+
+/// Kernels keep the values of a coupling layer as an image: weights, biases and ActNorm
+/// as they lie in shared memory, padded with zeros. An image of a replica holds those of
+/// all its couplings.
+///
+/// A linear layer; `at` and `bias_at` are places in its coupling's image. Columns are
+/// padded to a multiple of 16, so are rows, except in a first layer.
 struct DeviceLinear {
-  int inputs, outputs;
-  int weight, bias;
+  int inputs;
   int rows, columns;
   int stride;
   int at, bias_at;
@@ -29,8 +38,10 @@ struct DeviceCoupling {
   int unchanged, mapped;
   int column_begin;  ///< of the unchanged columns and then the mapped ones
   int linear_begin, linear_count;
-  int log_scale, shift;
+  int log_scale, shift;          ///< of ActNorm in the image; -1 without
   int stash_begin, stash_items;  ///< counted over all couplings; items of this one
+  int image, image_floats;       ///< place in the replica's image; a multiple of 4
+  int values, value_count;       ///< place in the replica's values
 };
 
 /// Everything but the tables, passed to kernels by value.
@@ -45,8 +56,10 @@ struct DeviceFlow {
   int couplings, linears, columns;
   int stash_items;   ///< of all couplings; an item is 16 bytes a lane
   int stage_stride;  ///< floats of a row of staged activations
-  int weight_floats;
-  const int* table;  ///< couplings, linears and columns, one after the other
+  int weight_floats;  ///< of the largest image of a coupling
+  int image_floats;   ///< of the replica's image
+  const int* table;   ///< couplings, linears and columns, one after the other
+  const int* places;  ///< [P], places of the values in the replica's image
 
   __host__ __device__ int table_ints() const {
     return couplings * static_cast<int>(sizeof(DeviceCoupling) / sizeof(int)) +
@@ -78,7 +91,7 @@ class FlowOnDevice {
  private:
   Needs needs_;
   DeviceFlow flow_{};
-  DeviceArray<int> table_;
+  DeviceArray<int> table_, places_;
 };
 
 /// Warps of a block that maps rows to latents or back.

@@ -9,36 +9,72 @@ namespace kinflow {
 /// Where the gradients of a replica go.
 struct BlockGradient {
   float* data;     ///< [count, p]: in the layer's results, then in its inputs
-  float* values;   ///< [P]
+  float* image;    ///< in the replica's values, as an image
   float log_slope;  ///< dLoss / dlog_abs_det, the same for every row
   bool sound;      ///< of this thread: all numbers it wrote so far are finite
 
-  __device__ void put(int at, float value, bool adds) {
-    if (adds) value += values[at];
-    values[at] = value;
+  __device__ __forceinline__ void put(float* to, float value) {
+    *to = value;
     sound = sound && isfinite(value);
+  }
+  __device__ __forceinline__ void put(float* to, float first, float second) {
+    *reinterpret_cast<float2*>(to) = make_float2(first, second);
+    sound = sound && isfinite(first) && isfinite(second);
   }
 };
 
 /// The gradient of a linear layer over the rows of a tile: staged inputs times staged
 /// gradients of the outputs, and the latter's sums for the bias.
-/// @param out_begin  first of `out_count` outputs to which the staged gradients belong
-template <typename S>
+/// @param at, bias_at  places of the layer's columns in the image of gradients
+/// @param kFixed  tiles of 8 columns that a warp takes; 0: found at run time
+template <typename S, int kFixed>
 __device__ __forceinline__ void weight_gradient(const BlockFlow& block,
                                                 const DeviceLinear& linear, int n_tiles,
-                                                int out_begin, int out_count, bool adds,
-                                                BlockGradient& gradient) {
-  constexpr int kWide = tensor_products::kTilesAtOnce;
+                                                int at, int bias_at, bool is_first,
+                                                bool adds, BlockGradient& gradient) {
+  constexpr int kWide = kFixed > 0 ? kFixed : tensor_products::kTilesAtOnce;
   const Lane lane;
   const int stride = block.stage_stride<S>();
   const int m_tiles = max(1, (linear.inputs + 15) / 16);
-  const int parts = (n_tiles + kWide - 1) / kWide;
-  const int wide = (n_tiles + parts - 1) / parts;
+  // As many parts as warps, where the layer has no more rows than one tile.
+  const int parts = kFixed > 0 ? n_tiles / kFixed
+                               : max((n_tiles + kWide - 1) / kWide,
+                                     min(n_tiles, block.warps / m_tiles));
+  const int wide = kFixed > 0 ? kFixed : (n_tiles + parts - 1) / parts;
   for (int unit = block.warp; unit < m_tiles * parts; unit += block.warps) {
     const int part = unit / m_tiles, m = unit - part * m_tiles;
-    const int tiles = min(wide, n_tiles - part * wide);
-    float c[kWide][4] = {};
-    float sums[kWide] = {};
+    const int tiles = kFixed > 0 ? kFixed : min(wide, n_tiles - part * wide);
+    // Rows of a first layer are not padded; of the others all are there.
+    const int row = m * 16 + lane.g;
+    const bool has_row = !is_first || row < linear.inputs;
+    const bool has_next = !is_first || row + 8 < linear.inputs;
+    const int turn = is_first ? 0 : (lane.g & 4) << 1;
+    float* to = gradient.image + at + row * linear.stride + 2 * lane.t;
+    const auto place = [&](int j) { return to + ((part * wide + j) * 8 ^ turn); };
+    // One lane of four holds the bias of a column.
+    const bool has_bias = m == 0 && lane.t == 0;
+    float* bias = gradient.image + bias_at + part * wide * 8 + lane.g;
+    // Earlier tiles' gradients are loaded together, before there is work to wait for.
+    float c[kWide][4] = {}, sums[kWide] = {};
+    if (adds) {
+#pragma unroll
+      for (int j = 0; j < kWide; ++j) {
+        if (j < tiles) {
+          if (has_row) {
+            const auto pair = *reinterpret_cast<const float2*>(place(j));
+            c[j][0] = pair.x;
+            c[j][1] = pair.y;
+          }
+          if (has_next) {
+            const auto pair =
+                *reinterpret_cast<const float2*>(place(j) + 8 * linear.stride);
+            c[j][2] = pair.x;
+            c[j][3] = pair.y;
+          }
+          if (has_bias) sums[j] = bias[8 * j];
+        }
+      }
+    }
     const float* left_from = block.stage + lane.t * stride + m * 16 + lane.g;
     const float* right_from =
         block.stage_out + lane.t * stride + part * wide * 8 + lane.g;
@@ -60,23 +96,13 @@ __device__ __forceinline__ void weight_gradient(const BlockFlow& block,
 #pragma unroll
     for (int j = 0; j < kWide; ++j) {
       if (j < tiles) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int in = m * 16 + lane.g + (i & 2) * 4;
-          const int out = (part * wide + j) * 8 + 2 * lane.t + (i & 1);
-          if (in < linear.inputs && out < out_count) {
-            gradient.put(linear.weight + in * linear.outputs + out_begin + out, c[j][i],
-                         adds);
-          }
-        }
+        if (has_row) gradient.put(place(j), c[j][0], c[j][1]);
+        if (has_next) gradient.put(place(j) + 8 * linear.stride, c[j][2], c[j][3]);
         if (m == 0) {
           float sum = sums[j];
           sum += __shfl_xor_sync(kAllLanes, sum, 1);
           sum += __shfl_xor_sync(kAllLanes, sum, 2);
-          const int out = (part * wide + j) * 8 + lane.g;
-          if (lane.t == 0 && out < out_count) {
-            gradient.put(linear.bias + out_begin + out, sum, adds);
-          }
+          if (has_bias) gradient.put(bias + 8 * j, sum);
         }
       }
     }
@@ -119,16 +145,16 @@ __device__ __forceinline__ void backward_to_inputs(
 /// ActNorm: gradients in its values, and the gradient in its inputs in place of that in
 /// its results.
 /// @param results  [count, p], of ActNorm
-__device__ inline void normalize_backward(const BlockFlow& block,
+__device__ __forceinline__ void normalize_backward(const BlockFlow& block,
                                           const DeviceCoupling& coupling,
-                                          const float* values, const float* results,
-                                          int count, BlockGradient& gradient) {
+                                          const float* results, int count,
+                                          BlockGradient& gradient) {
   if (coupling.log_scale < 0) return;
   const Lane lane;
   const int p = block.flow.dimension;
   for (int c = block.warp; c < p; c += block.warps) {
-    const float scale = expf(values[coupling.log_scale + c]);
-    const float shift = values[coupling.shift + c];
+    const float scale = expf(block.weights[coupling.log_scale + c]);
+    const float shift = block.weights[coupling.shift + c];
     float by_scale = 0, by_shift = 0;
     for (int row = lane.index; row < count; row += 32) {
       float& g = gradient.data[row * p + c];
@@ -142,9 +168,10 @@ __device__ inline void normalize_backward(const BlockFlow& block,
       by_shift += __shfl_xor_sync(kAllLanes, by_shift, step);
     }
     if (lane.index == 0) {
-      gradient.put(coupling.log_scale + c,
-                   by_scale + gradient.log_slope * static_cast<float>(count), false);
-      gradient.put(coupling.shift + c, by_shift, false);
+      float* image = gradient.image + coupling.image;
+      gradient.put(image + coupling.log_scale + c,
+                   by_scale + gradient.log_slope * static_cast<float>(count));
+      gradient.put(image + coupling.shift + c, by_shift);
     }
   }
   __syncthreads();
@@ -180,11 +207,11 @@ __device__ __forceinline__ void activation_backward(const float (&z)[N][4], int 
 /// @param rows   `in`: the layer's inputs
 /// @param stash  kept by map_rows(), of this replica
 template <typename S>
-__device__ inline void backward_tile(const BlockFlow& block, int which,
+__device__ __forceinline__ void backward_tile(const BlockFlow& block, int which,
                                      const BlockRows& rows, int tile, float4* stash,
                                      BlockGradient& gradient) {
   const DeviceFlow& flow = block.flow;
-  const DeviceCoupling& coupling = block.couplings[which];
+  const DeviceCoupling coupling = block.couplings[which];
   const DeviceLinear* linears = block.linears + coupling.linear_begin;
   const Lane lane;
   const RowLane row_lane;
@@ -265,10 +292,10 @@ __device__ inline void backward_tile(const BlockFlow& block, int which,
                          first_row, gradient, lane);
     }
     __syncthreads();
-    weight_gradient<S>(
-        block, last, chunk_tiles,
-        chunk * flow.columns_per_chunk * flow.parameters_per_column,
-        columns * flow.parameters_per_column, adds, gradient);
+    weight_gradient<S, S::kChunkTiles / 2>(
+        block, last, chunk_tiles, coupling.image + last.at + chunk * flow.chunk_width,
+        coupling.image + last.bias_at + chunk * flow.chunk_width, count == 1, adds,
+        gradient);
     __syncthreads();
   }
 
@@ -296,7 +323,15 @@ __device__ inline void backward_tile(const BlockFlow& block, int which,
                          rows, first_row, gradient, lane);
     }
     __syncthreads();
-    weight_gradient<S>(block, linear, tiles, 0, linear.outputs, adds, gradient);
+    if (i > 0) {
+      weight_gradient<S, S::kHiddenTiles / 2>(
+          block, linear, tiles, coupling.image + linear.at,
+          coupling.image + linear.bias_at, false, adds, gradient);
+    } else {
+      weight_gradient<S, (S::kHiddenTiles > 0 ? 1 : 0)>(
+          block, linear, tiles, coupling.image + linear.at,
+          coupling.image + linear.bias_at, true, adds, gradient);
+    }
     __syncthreads();
   }
 }
@@ -304,23 +339,22 @@ __device__ inline void backward_tile(const BlockFlow& block, int which,
 /// All rows of a batch through one coupling layer, on the way to the latents, keeping
 /// what the way back needs. All threads must call it; weights are loaded already.
 template <typename S>
-__device__ __noinline__ void forward_layer(const BlockFlow& block, int which,
-                                     const float* values, const BlockRows& rows,
-                                     bool adds, float4* stash) {
+__device__ __forceinline__ void forward_layer(const BlockFlow& block, int which,
+                                     const BlockRows& rows, bool adds,
+                                     float4* stash) {
   const std::int64_t groups = stash_groups(rows.count, block.warps);
   for (int group = block.warp; group < groups; group += block.warps) {
-    map_rows<S, false>(block, which, values, rows, group * kWarpRows, adds,
+    map_rows<S, false>(block, which, rows, group * kWarpRows, adds,
                        stash_of(stash, block.couplings[which], groups, group));
   }
 }
 
 /// All rows of a batch back through one coupling layer; as backward_tile().
 template <typename S>
-__device__ __noinline__ void backward_layer(const BlockFlow& block, int which,
-                                      const float* values, const BlockRows& rows,
-                                      float4* stash, BlockGradient& gradient) {
-  normalize_backward(block, block.couplings[which], values, rows.out, rows.count,
-                     gradient);
+__device__ __forceinline__ void backward_layer(const BlockFlow& block, int which,
+                                      const BlockRows& rows, float4* stash,
+                                      BlockGradient& gradient) {
+  normalize_backward(block, block.couplings[which], rows.out, rows.count, gradient);
   const int tiles = static_cast<int>(stash_groups(rows.count, block.warps)) / block.warps;
   for (int tile = 0; tile < tiles; ++tile)
     backward_tile<S>(block, which, rows, tile, stash, gradient);

@@ -53,10 +53,10 @@ __global__ void __launch_bounds__(kForwardWarps * 32, S::kBlocks)
   for (int i = 0; i < flow.couplings; ++i) {
     const int which = kInverse ? flow.couplings - 1 - i : i;
     __syncthreads();
-    load_weights(block, which, values);
+    load_values(block, which, values);
     __syncthreads();
     for (int group = block.warp; group * kWarpRows < count; group += block.warps) {
-      map_rows<S, kInverse>(block, which, values, rows, group * kWarpRows, i > 0,
+      map_rows<S, kInverse>(block, which, rows, group * kWarpRows, i > 0,
                             nullptr);
     }
   }
@@ -87,6 +87,7 @@ struct BatchArguments {
   float* layers;  ///< [R, couplings + 1, b, p]: inputs of every layer, latents last
   float4* stash;  ///< [R, ..]
   std::int64_t stash_replica;
+  float* image;  ///< [R, ..], of gradients
   float* latents;
   float* log_abs_det;
   float* grad_latents;
@@ -120,9 +121,9 @@ __global__ void __launch_bounds__(256, S::kBlocks)
     first[i] = a.data[a.index[i / p] * p + i % p];
   for (int which = 0; which < flow.couplings; ++which) {
     __syncthreads();
-    load_weights(block, which, values);
+    load_values(block, which, values);
     __syncthreads();
-    forward_layer<S>(block, which, values, a.rows_of(flow, which), which > 0,
+    forward_layer<S>(block, which, a.rows_of(flow, which), which > 0,
                      a.stash + replica * a.stash_replica);
   }
   __syncthreads();
@@ -140,15 +141,18 @@ __global__ void __launch_bounds__(256, S::kBlocks)
   const float* values = a.values + replica * flow.parameters;
   BlockGradient gradient{
       .data = a.grad_latents + replica * a.count * flow.dimension,
-      .values = a.gradient + replica * flow.parameters,
+      .image = a.image + replica * flow.image_floats,
       .log_slope = a.grad_log_abs_det,
       .sound = true};
   for (int which = flow.couplings - 1; which >= 0; --which) {
-    load_weights(block, which, values);
+    load_values(block, which, values);
     __syncthreads();
-    backward_layer<S>(block, which, values, a.rows_of(flow, which),
+    backward_layer<S>(block, which, a.rows_of(flow, which),
                       a.stash + replica * a.stash_replica, gradient);
   }
+  __syncthreads();
+  for (int i = threadIdx.x; i < flow.parameters; i += blockDim.x)
+    a.gradient[replica * flow.parameters + i] = gradient.image[flow.places[i]];
 }
 
 constexpr int kMeanThreads = 256;
@@ -229,6 +233,8 @@ struct FusedFlowCuda::State {
     arguments.stash =
         reinterpret_cast<float4*>(layers + layer_floats(batch.count, replicas));
     arguments.stash_replica = stash_items(batch.count);
+    arguments.image =
+        reinterpret_cast<float*>(arguments.stash + replicas * arguments.stash_replica);
     arguments.count = static_cast<int>(batch.count);
     return arguments;
   }
@@ -283,7 +289,9 @@ std::size_t FusedFlowCuda::workspace_bytes(std::int64_t count,
   return static_cast<std::size_t>(state_->layer_floats(count, replicas)) *
              sizeof(float) +
          static_cast<std::size_t>(replicas * state_->stash_items(count)) *
-             sizeof(float4);
+             sizeof(float4) +
+         static_cast<std::size_t>(replicas * state_->flow().image_floats) *
+             sizeof(float);
 }
 
 void FusedFlowCuda::to_latent(const Batch& batch, std::int64_t replicas,

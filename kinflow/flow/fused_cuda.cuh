@@ -89,45 +89,44 @@ struct BlockRows {
   }
 };
 
-__device__ __forceinline__ void copy_word_async(float* to, const float* from, bool real) {
+/// Copies kBytes (4 or 16) to shared memory in the background.
+template <int kBytes>
+__device__ __forceinline__ void copy_async(float* to, const float* from) {
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(from),
-               "r"(real ? 4 : 0)
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from),
+               "n"(kBytes)
                : "memory");
 }
 
-/// Copies the weights of a coupling layer into shared memory. Threads must meet before
-/// (the old weights are no longer used) and after.
-/// @param values  of the replica
-__device__ __noinline__ static void load_weights(const BlockFlow& block, int which,
-                                    const float* values) {
-  const DeviceCoupling& coupling = block.couplings[which];
-  const int lane = static_cast<int>(threadIdx.x) & 31;
-  const DeviceFlow& flow = block.flow;
-  for (int i = 0; i < coupling.linear_count; ++i) {
-    const DeviceLinear& linear = block.linears[coupling.linear_begin + i];
-    const bool is_last = i + 1 == coupling.linear_count;
-    const int per_chunk = flow.columns_per_chunk * flow.parameters_per_column;
-    for (int column = lane; column < linear.columns; column += 32) {
-      const int chunk = is_last ? column / flow.chunk_width : 0;
-      const int within = column - chunk * flow.chunk_width;
-      const int out = is_last ? chunk * per_chunk + within : column;
-      const bool real = out < linear.outputs && (!is_last || within < per_chunk);
-      for (int row = block.warp; row < linear.rows; row += block.warps) {
-        const bool is_weight = real && row < linear.inputs;
-        copy_word_async(
-            block.weights + linear.at + row * linear.stride +
-                (i == 0 ? column : swizzled(row, column)),
-            values + (is_weight ? linear.weight + row * linear.outputs + out : 0),
-            is_weight);
-      }
-      if (block.warp == 0) {
-        copy_word_async(block.weights + linear.bias_at + column,
-                        values + (real ? linear.bias + out : 0), real);
-      }
-    }
-  }
+__device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+/// Copies a coupling layer's part of an image into shared memory. Threads must meet
+/// before (the old weights are no longer used) and after.
+/// @param image  of the replica
+__device__ __forceinline__ void load_image(const BlockFlow& block, int which,
+                                           const float* image) {
+  const float* from = image + block.couplings[which].image;
+  const int count = block.couplings[which].image_floats;
+  for (int i = 4 * static_cast<int>(threadIdx.x); i < count; i += 4 * blockDim.x)
+    copy_async<16>(block.weights + i, from + i);
+  wait_for_copies();
+}
+
+/// The same from the replica's values.
+__device__ __forceinline__ void load_values(const BlockFlow& block, int which,
+                                            const float* values) {
+  const DeviceCoupling coupling = block.couplings[which];
+  for (int i = threadIdx.x; i < coupling.image_floats; i += blockDim.x)
+    block.weights[i] = 0;
+  __syncthreads();
+  for (int i = threadIdx.x; i < coupling.value_count; i += blockDim.x) {
+    copy_async<4>(
+        block.weights + block.flow.places[coupling.values + i] - coupling.image,
+        values + coupling.values + i);
+  }
+  wait_for_copies();
 }
 
 /// Writes the conditioner's inputs of 16 rows to the warp's staging rows, with zeros up
@@ -271,15 +270,15 @@ __device__ __forceinline__ void activate(float (&a)[N][4], int tiles) {
 template <bool kInverse>
 __device__ __forceinline__ void normalize_rows(const BlockFlow& block,
                                                const DeviceCoupling& coupling,
-                                               const float* values, float* data,
+                                               float* data,
                                                int first_row, int count) {
   const RowLane lane;
   const int row = first_row + lane.row;
   if (coupling.log_scale >= 0 && row < count) {
     for (int c = lane.half; c < block.flow.dimension; c += 2) {
       float& x = data[row * block.flow.dimension + c];
-      const float log_scale = values[coupling.log_scale + c];
-      const float shift = values[coupling.shift + c];
+      const float log_scale = block.weights[coupling.log_scale + c];
+      const float shift = block.weights[coupling.shift + c];
       x = kInverse ? (x - shift) * expf(-log_scale) : x * expf(log_scale) + shift;
     }
   }
@@ -287,14 +286,13 @@ __device__ __forceinline__ void normalize_rows(const BlockFlow& block,
 }
 
 /// Maps 16 rows by one coupling layer, to latents or back. The warp works alone.
-/// @param values  of the replica, for ActNorm
 /// @param stash   of this coupling and these rows, where results are kept; or null
 template <typename S, bool kInverse>
-__device__ inline void map_rows(const BlockFlow& block, int which, const float* values,
-                                const BlockRows& rows, int first_row, bool adds,
+__device__ __forceinline__ void map_rows(const BlockFlow& block, int which,
+                                         const BlockRows& rows, int first_row, bool adds,
                                 float4* stash) {
   const DeviceFlow& flow = block.flow;
-  const DeviceCoupling& coupling = block.couplings[which];
+  const DeviceCoupling coupling = block.couplings[which];
   const DeviceLinear* linears = block.linears + coupling.linear_begin;
   const Lane lane;
   const RowLane row_lane;
@@ -303,7 +301,7 @@ __device__ inline void map_rows(const BlockFlow& block, int which, const float* 
   const int count = coupling.linear_count;
   const int inputs = coupling.unchanged + flow.context;
   if (kInverse) {
-    normalize_rows<true>(block, coupling, values, rows.out, first_row, rows.count);
+    normalize_rows<true>(block, coupling, rows.out, first_row, rows.count);
   }
 
   float a[S::kTiles][4];
@@ -392,13 +390,13 @@ __device__ inline void map_rows(const BlockFlow& block, int which, const float* 
   }
   __syncwarp();
   if (!kInverse) {
-    normalize_rows<false>(block, coupling, values, rows.out, first_row, rows.count);
+    normalize_rows<false>(block, coupling, rows.out, first_row, rows.count);
   }
   if (rows.log_slopes != nullptr) {
     log_slope += __shfl_xor_sync(kAllLanes, log_slope, 16);
     if (coupling.log_scale >= 0) {
       for (int c = 0; c < flow.dimension; ++c)
-        log_slope += (kInverse ? -1.0f : 1.0f) * values[coupling.log_scale + c];
+        log_slope += (kInverse ? -1.0f : 1.0f) * block.weights[coupling.log_scale + c];
     }
     if (counts && row_lane.half == 0) {
       rows.log_slopes[row] = (adds ? rows.log_slopes[row] : 0.0f) + log_slope;

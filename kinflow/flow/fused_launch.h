@@ -19,12 +19,17 @@ void with_shape(FusedShape shape, const Use& use) {
     case FusedShape::common:
       use.template operator()<CommonShape>();
       return;
+#ifndef KINFLOW_ONE_SHAPE
     case FusedShape::narrow:
       use.template operator()<NarrowShape>();
       return;
     case FusedShape::wide:
       use.template operator()<WideShape>();
       return;
+#else
+    default:
+      break;
+#endif
     case FusedShape::none:
       break;
   }

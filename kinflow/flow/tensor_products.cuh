@@ -59,7 +59,10 @@ struct Left {
 
 // Right factors of this many tiles are loaded together, so that the instructions which
 // follow do not wait for each other.
-constexpr int kTilesAtOnce = 4;
+#ifndef KINFLOW_TILES
+#define KINFLOW_TILES 4
+#endif
+constexpr int kTilesAtOnce = KINFLOW_TILES;
 
 /// c[j] += left * b(j) for j in first .. first + kTilesAtOnce - 1, where j < count.
 /// @param load  load(j, b0, b1) gives the right factor's two elements
@@ -95,15 +98,8 @@ __device__ __forceinline__ void step(float (&c)[N][4], const Left& left, int fir
 
 }  // namespace tensor_products
 
-/// Where element (row, column) of a matrix of weights is in shared memory: columns of
-/// rows 4 to 7 of each 8 are exchanged with their neighbours 8 further on. Both ways of
-/// walking through the matrix below are then free of bank conflicts.
-__device__ __forceinline__ int swizzled(int row, int column) {
-  return column ^ ((row & 4) << 1);
-}
-
 /// c += a * w for tiles a [16, 8 k_tiles] and c [16, 8 n_tiles].
-/// @param weights  [.., stride], swizzled; stride is 8 or 24 above a multiple of 32
+/// @param weights  [.., stride], at swizzled() places; stride is 8 or 24 above a multiple of 32
 template <int K, int N>
 __device__ __forceinline__ void multiply(const float (&a)[K][4], int k_tiles,
                                          const float* weights, int stride, int n_tiles,

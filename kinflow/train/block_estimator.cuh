@@ -42,6 +42,7 @@ struct EstimatorBatch {
   float* memory;                ///< [n, p], or null
   const double* unconstrained;  ///< [k]
   double pair_weight;           ///< (n - 1) / (b - 1)
+  double* all_sums;             ///< [count, 2 p + 2], in shared memory where there is room
 
   __device__ int row(int i) const {
     return static_cast<int>(schedule.sorted_order[begin + i]);
@@ -49,7 +50,7 @@ struct EstimatorBatch {
   __device__ int run_begin(int i) const { return schedule.run_begin[begin + i]; }
   __device__ int run_end(int i) const { return schedule.run_end[begin + i]; }
   /// Sums of latents [p], of squares [1], and of changes of both [p + 1].
-  __device__ double* sums(int i) const { return slot.sums + i * (2 * p + 2); }
+  __device__ double* sums(int i) const { return all_sums + i * (2 * p + 2); }
 };
 
 /// Sums of one block's remembered latents over every `step`-th of its rows.
@@ -74,7 +75,7 @@ __device__ inline double sum_of_block(const EstimatorBatch& batch, int block, in
 }
 
 /// Sums of all blocks from the remembered latents. All threads must call it.
-__device__ __noinline__ void sum_memory(const EstimatorBatch& batch) {
+__device__ __forceinline__ void sum_memory(const EstimatorBatch& batch) {
   const DeviceBlocks& blocks = batch.blocks;
   const auto put = [&](int block, int c, double sum) {
     (c < batch.p ? batch.slot.block_sums[block * batch.p + c]
@@ -102,44 +103,54 @@ __device__ __noinline__ void sum_memory(const EstimatorBatch& batch) {
 
 /// Sums over the rows of every block in the batch; the memory takes the new latents.
 /// All threads must call it.
-__device__ __noinline__ void sum_batch(const EstimatorBatch& batch) {
-  const int p = batch.p;
+__device__ __forceinline__ void sum_batch(const EstimatorBatch& batch) {
+  const int p = batch.p, numbers = 2 * p + 2;
+  for (int i = threadIdx.x; i < batch.count; i += blockDim.x) {
+    double* sums = batch.sums(i);
+    float* remembered =
+        batch.memory == nullptr
+            ? nullptr
+            : batch.memory + static_cast<std::int64_t>(batch.row(i)) * p;
+    double square = 0, square_change = 0;
+    for (int c = 0; c < p; ++c) {
+      const float latent = finite_or_zero(batch.latents[i * p + c]);
+      const double u = latent;
+      double before = u;
+      if (remembered != nullptr) {
+        before = remembered[c];
+        remembered[c] = latent;
+      }
+      sums[c] = u;
+      square += u * u;
+      sums[p + 1 + c] = u - before;
+      square_change += (u - before) * (u + before);
+    }
+    sums[p] = square;
+    sums[2 * p + 1] = square_change;
+  }
+  __syncthreads();
   for (int i = threadIdx.x; i < batch.count; i += blockDim.x) {
     if ((i - batch.run_begin(i)) % kPiece != 0) continue;
-    double* sums = batch.sums(i);
-    for (int c = 0; c < 2 * p + 2; ++c) sums[c] = 0;
     const int end = min(i + kPiece, batch.run_end(i));
-    for (int j = i; j < end; ++j) {
-      float* remembered =
-          batch.memory == nullptr
-              ? nullptr
-              : batch.memory + static_cast<std::int64_t>(batch.row(j)) * p;
-      for (int c = 0; c < p; ++c) {
-        const float latent = finite_or_zero(batch.latents[j * p + c]);
-        const double u = latent;
-        sums[c] += u;
-        sums[p] += u * u;
-        if (remembered != nullptr) {
-          const double before = remembered[c];
-          remembered[c] = latent;
-          sums[p + 1 + c] += u - before;
-          sums[2 * p + 1] += (u - before) * (u + before);
-        }
-      }
+    for (int c = 0; c < numbers; ++c) {
+      double sum = batch.sums(i)[c];
+#pragma unroll 4
+      for (int j = i + 1; j < end; ++j) sum += batch.sums(j)[c];
+      batch.sums(i)[c] = sum;
     }
   }
   __syncthreads();
   for (int i = threadIdx.x; i < batch.count; i += blockDim.x) {
     if (i != batch.run_begin(i)) continue;
-    double* sums = batch.sums(i);
-    for (int j = i + kPiece; j < batch.run_end(i); j += kPiece) {
-      for (int c = 0; c < 2 * p + 2; ++c) sums[c] += batch.sums(j)[c];
-    }
-    if (batch.memory != nullptr) {
-      const int block = batch.blocks.block_of_row[batch.row(i)];
-      for (int c = 0; c < p; ++c)
-        batch.slot.block_sums[block * p + c] += sums[p + 1 + c];
-      batch.slot.block_squares[block] += sums[2 * p + 1];
+    const int block = batch.blocks.block_of_row[batch.row(i)];
+    for (int c = 0; c < numbers; ++c) {
+      double sum = batch.sums(i)[c];
+      for (int j = i + kPiece; j < batch.run_end(i); j += kPiece)
+        sum += batch.sums(j)[c];
+      batch.sums(i)[c] = sum;
+      if (batch.memory == nullptr || c <= p) continue;
+      (c == 2 * p + 1 ? batch.slot.block_squares[block]
+                      : batch.slot.block_sums[block * p + c - p - 1]) += sum;
     }
   }
   __syncthreads();
@@ -166,7 +177,7 @@ __device__ inline float precision_element(const EstimatorBatch& batch,
 }
 
 /// log det C. All threads must call it.
-__device__ __noinline__ double block_log_det(const EstimatorBatch& batch, double* scratch) {
+__device__ __forceinline__ double block_log_det(const EstimatorBatch& batch, double* scratch) {
   double sum = 0;
   for (int i = threadIdx.x; i < batch.blocks.correlated; i += blockDim.x) {
     const BlockTerms terms(batch.blocks, batch.unconstrained,
@@ -179,7 +190,7 @@ __device__ __noinline__ double block_log_det(const EstimatorBatch& batch, double
 /// The gradient of the objective in the parameters, into slot.parameter_gradient, after
 /// sum_batch(): exact for the remembered latents, or from the batch's pairs where there
 /// is no memory. All threads must call it.
-__device__ __noinline__ void estimate_parameter_gradient(const EstimatorBatch& batch) {
+__device__ __forceinline__ void estimate_parameter_gradient(const EstimatorBatch& batch) {
   const DeviceBlocks& blocks = batch.blocks;
   const double columns = batch.p;
   double* gradient = batch.slot.block_gradient;

@@ -29,6 +29,7 @@ struct EpochArguments {
   std::int64_t stash_items;
   EpochRows rows;
   EpochReplicas replicas;
+  const float* decay_mask;  ///< image
   bool has_memory;
   double nll_offset;
 
@@ -38,7 +39,10 @@ struct EpochArguments {
     return {.layers = s.layers + at * (flow.couplings + 1) * b * p,
             .log_slopes = s.log_slopes + at * b,
             .grad = s.grad + at * b * p,
-            .gradient = s.gradient + at * flow.parameters,
+            .values = s.values + at * flow.image_floats,
+            .first_moment = s.first_moment + at * flow.image_floats,
+            .infinity_norm = s.infinity_norm + at * flow.image_floats,
+            .gradient = s.gradient + at * flow.image_floats,
             .stash = s.stash + at * stash_items,
             .sums = s.sums + at * b * (2 * p + 2),
             .block_sums = s.block_sums + at * blocks.blocks * p,
@@ -71,49 +75,66 @@ __global__ void sort_batches(const std::int64_t* order, const int* block_of_row,
   }
 }
 
-// One step of Adamax on the flow's values. All threads must call it.
-__device__ __noinline__ void step_flow(const EpochArguments& a, const DeviceFlow& flow,
-                                 std::int64_t replica, const float* gradient,
-                                 float rate) {
+__global__ void fill_mask(DeviceFlow flow, const float* mask, float* image) {
+  for (int i = threadIdx.x; i < flow.parameters; i += blockDim.x)
+    image[flow.places[i]] = mask[i];
+}
+
+// Brings a replica's values and moments into the slot, or back.
+__device__ __forceinline__ void exchange_images(const DeviceFlow& flow,
+                                                const EpochReplicas& r,
+                                                const DeviceSlot& slot,
+                                                std::int64_t replica, bool fetches) {
+  const std::int64_t begin = replica * flow.parameters;
+  for (int i = threadIdx.x; i < flow.parameters; i += blockDim.x) {
+    const int place = flow.places[i];
+    const auto exchange = [&](float& number, float& in_image) {
+      (fetches ? in_image : number) = fetches ? number : in_image;
+    };
+    exchange(r.values[begin + i], slot.values[place]);
+    exchange(r.first_moment[begin + i], slot.first_moment[place]);
+    exchange(r.infinity_norm[begin + i], slot.infinity_norm[place]);
+  }
+  __syncthreads();
+}
+
+__device__ __forceinline__ void adamax(float& value, float& moment, float& norm,
+                                       float gradient, float decay, float scale) {
+  const float decayed = fmaf(value, decay, gradient);
+  moment = fmaf(static_cast<float>(1 - kFirstDecay), decayed - moment, moment);
+  norm = fmaxf(norm * static_cast<float>(kNormDecay),
+               fabsf(decayed) + static_cast<float>(kEpsilon));
+  value -= __fdividef(scale * moment, norm);
+}
+
+// One step of Adamax on the flow's values. All threads must call it. The places that
+// only pad the image have gradient 0 and stay 0.
+__device__ __forceinline__ void step_flow(const EpochArguments& a,
+                                          const DeviceFlow& flow,
+                                          const DeviceSlot& slot, std::int64_t replica,
+                                          float rate) {
   const EpochReplicas& r = a.replicas;
   const std::int64_t steps = r.steps[replica] + 1;
   const float correction =
       1.0f - powf(static_cast<float>(kFirstDecay), static_cast<float>(steps));
   const float scale = rate / correction;
   const float decay = r.weight_decay[replica];
-  float* values = r.values + replica * flow.parameters;
-  float* moments = r.first_moment + replica * flow.parameters;
-  float* norms = r.infinity_norm + replica * flow.parameters;
-  constexpr int kAtOnce = 8;
-  const int threads = static_cast<int>(blockDim.x);
-  for (int first = static_cast<int>(threadIdx.x); first < flow.parameters;
-       first += kAtOnce * threads) {
-    float value[kAtOnce], moment[kAtOnce], norm[kAtOnce], g[kAtOnce], mask[kAtOnce];
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      const int i = first + k * threads;
-      if (i < flow.parameters) {
-        value[k] = values[i];
-        moment[k] = moments[i];
-        norm[k] = norms[i];
-        g[k] = gradient[i];
-        mask[k] = r.decay_mask[i];
-      }
-    }
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      const int i = first + k * threads;
-      if (i < flow.parameters) {
-        const float decayed = fmaf(value[k], mask[k] * decay, g[k]);
-        moment[k] = fmaf(static_cast<float>(1 - kFirstDecay), decayed - moment[k],
-                         moment[k]);
-        norm[k] = fmaxf(norm[k] * static_cast<float>(kNormDecay),
-                        fabsf(decayed) + static_cast<float>(kEpsilon));
-        moments[i] = moment[k];
-        norms[i] = norm[k];
-        values[i] = value[k] - scale * moment[k] / norm[k];
-      }
-    }
+  auto* values = reinterpret_cast<float4*>(slot.values);
+  auto* moments = reinterpret_cast<float4*>(slot.first_moment);
+  auto* norms = reinterpret_cast<float4*>(slot.infinity_norm);
+  const auto* gradients = reinterpret_cast<const float4*>(slot.gradient);
+  const auto* masks = reinterpret_cast<const float4*>(a.decay_mask);
+#pragma unroll 2
+  for (int i = threadIdx.x; i < flow.image_floats / 4; i += blockDim.x) {
+    float4 value = values[i], moment = moments[i], norm = norms[i];
+    const float4 gradient = gradients[i], mask = masks[i];
+    adamax(value.x, moment.x, norm.x, gradient.x, mask.x * decay, scale);
+    adamax(value.y, moment.y, norm.y, gradient.y, mask.y * decay, scale);
+    adamax(value.z, moment.z, norm.z, gradient.z, mask.z * decay, scale);
+    adamax(value.w, moment.w, norm.w, gradient.w, mask.w * decay, scale);
+    values[i] = value;
+    moments[i] = moment;
+    norms[i] = norm;
   }
   __syncthreads();
   if (threadIdx.x == 0) r.steps[replica] = steps;
@@ -121,7 +142,7 @@ __device__ __noinline__ void step_flow(const EpochArguments& a, const DeviceFlow
 
 // One step of Adamax on the dependence parameters, unless their gradient is not finite.
 // All threads must call it.
-__device__ __noinline__ void step_dependence(const EpochArguments& a,
+__device__ __forceinline__ void step_dependence(const EpochArguments& a,
                                        const EstimatorBatch& batch,
                                        std::int64_t replica, float rate) {
   const EpochReplicas& r = a.replicas;
@@ -153,7 +174,7 @@ __device__ __noinline__ void step_dependence(const EpochArguments& a,
 }
 
 // Writes dLoss / dlatents and returns the thread's part of the batch's NLL.
-__device__ __noinline__ double estimate_rows(const EpochArguments& a,
+__device__ __forceinline__ double estimate_rows(const EpochArguments& a,
                                        const EstimatorBatch& batch, double memory_share,
                                        const float* log_slopes, float* grad) {
   const int p = batch.p;
@@ -182,12 +203,11 @@ __device__ __noinline__ double estimate_rows(const EpochArguments& a,
 }
 
 template <typename S>
-__device__ inline void train_replica(const DeviceFlow& flow, const EpochArguments& a,
+__device__ __forceinline__ void train_replica(const DeviceFlow& flow, const EpochArguments& a,
                                      const BlockFlow& block, const DeviceSlot& slot,
                                      std::int64_t replica, double* scratch) {
   const EpochReplicas& r = a.replicas;
   const int p = flow.dimension;
-  const float* values = r.values + replica * flow.parameters;
   const double n = static_cast<double>(a.schedule.rows);
   const double memory_share = a.has_memory ? r.memory_share[replica] : 0.0;
   EstimatorBatch batch{
@@ -202,7 +222,15 @@ __device__ inline void train_replica(const DeviceFlow& flow, const EpochArgument
       .unconstrained = a.blocks.parameters > 0
                            ? r.unconstrained + replica * a.blocks.parameters
                            : nullptr,
-      .pair_weight = 0};
+      .pair_weight = 0,
+      .all_sums = slot.sums};
+  // Staging rows are free while the estimator works.
+  if (static_cast<std::size_t>(a.largest_batch) * (2 * p + 2) * sizeof(double) <=
+      static_cast<std::size_t>(2 * block.warps * kWarpRows * flow.stage_stride) *
+          sizeof(float)) {
+    batch.all_sums = reinterpret_cast<double*>(block.stage);
+  }
+  exchange_images(flow, r, slot, replica, true);
   if (a.has_memory) sum_memory(batch);
 
   double train_nll = 0, log_det = 0;
@@ -231,9 +259,9 @@ __device__ inline void train_replica(const DeviceFlow& flow, const EpochArgument
     }
     for (int which = 0; which < flow.couplings; ++which) {
       __syncthreads();
-      load_weights(block, which, values);
+      load_image(block, which, slot.values);
       __syncthreads();
-      forward_layer<S>(block, which, values, rows_of(which), which > 0, slot.stash);
+      forward_layer<S>(block, which, rows_of(which), which > 0, slot.stash);
     }
     __syncthreads();
 
@@ -244,26 +272,28 @@ __device__ inline void train_replica(const DeviceFlow& flow, const EpochArgument
          log_det * (0.5 * p / n)) *
         (batch.count / n);
 
+    const bool moves = a.blocks.parameters > 0 && r.moves_dependence[replica];
+    // Before the way back, which needs the shared memory of the sums.
+    if (moves) estimate_parameter_gradient(batch);
+
     BlockGradient gradient{.data = slot.grad,
-                           .values = slot.gradient,
+                           .image = slot.gradient,
                            .log_slope = -1.0f / static_cast<float>(batch.count),
                            .sound = true};
     for (int which = flow.couplings - 1; which >= 0; --which) {
       // The last layer's weights are there already.
-      if (which + 1 < flow.couplings) load_weights(block, which, values);
+      if (which + 1 < flow.couplings) load_image(block, which, slot.values);
       __syncthreads();
-      backward_layer<S>(block, which, values, rows_of(which), slot.stash, gradient);
+      backward_layer<S>(block, which, rows_of(which), slot.stash, gradient);
     }
     const bool sound = __syncthreads_and(gradient.sound) != 0;
     if (!sound && threadIdx.x == 0) ++r.skipped[replica];
     const float rate = r.learning_rate[replica] * a.rows.rate_factor[b];
-    if (sound) step_flow(a, flow, replica, slot.gradient, rate);
-    if (sound && a.blocks.parameters > 0 && r.moves_dependence[replica]) {
-      estimate_parameter_gradient(batch);
-      step_dependence(a, batch, replica, rate);
-    }
+    if (sound) step_flow(a, flow, slot, replica, rate);
+    if (sound && moves) step_dependence(a, batch, replica, rate);
     __syncthreads();
   }
+  exchange_images(flow, r, slot, replica, false);
   if (threadIdx.x == 0) r.train_nll[replica] = train_nll + a.nll_offset;
 }
 
@@ -326,6 +356,8 @@ struct EpochCuda::State {
                 .largest = static_cast<int>(largest),
                 .bounds = batch_bounds.get()};
     if (!setup.blocks.block_of_row.empty()) set_up_blocks();
+    const auto image_floats = static_cast<std::size_t>(on_device.flow().image_floats);
+    decay_mask = DeviceArray<float>(std::vector<float>(image_floats));
     int device = 0;
     check_cuda(cudaGetDevice(&device), "looking for a device");
     check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount,
@@ -378,8 +410,12 @@ struct EpochCuda::State {
     const std::size_t layer_floats = (static_cast<std::size_t>(flow.couplings) + 1) * b * p;
     stash_items =
         stash_groups(schedule.largest, on_device.needs().warps) * flow.stash_items * 32;
-    floats = DeviceArray<float>(
-        s * (layer_floats + b + b * p + static_cast<std::size_t>(flow.parameters)));
+    const auto image_floats = static_cast<std::size_t>(flow.image_floats);
+    images = DeviceArray<float>(s * 4 * image_floats);
+    // Padding stays 0.
+    check_cuda(cudaMemset(images.get(), 0, images.count() * sizeof(float)),
+               "clearing workspaces");
+    floats = DeviceArray<float>(s * (layer_floats + b + b * p));
     stash = DeviceArray<float4>(s * static_cast<std::size_t>(stash_items));
     doubles = DeviceArray<double>(
         s * (b * (2 * p + 2) + block_count * (p + 1) + correlated + k));
@@ -390,7 +426,10 @@ struct EpochCuda::State {
     first_slot = {.layers = floats_of(layer_floats),
                   .log_slopes = floats_of(b),
                   .grad = floats_of(b * p),
-                  .gradient = floats_of(static_cast<std::size_t>(flow.parameters)),
+                  .values = images.get(),
+                  .first_moment = images.get() + s * image_floats,
+                  .infinity_norm = images.get() + s * 2 * image_floats,
+                  .gradient = images.get() + s * 3 * image_floats,
                   .stash = stash.get(),
                   .sums = doubles_of(b * (2 * p + 2)),
                   .block_sums = doubles_of(block_count * p),
@@ -409,7 +448,7 @@ struct EpochCuda::State {
   DeviceSchedule schedule{};
   DeviceBlocks blocks{};
   std::int64_t slots = 0, stash_items = 0;
-  DeviceArray<float> floats;
+  DeviceArray<float> floats, images, decay_mask;
   DeviceArray<float4> stash;
   DeviceArray<double> doubles;
   DeviceSlot first_slot{};
@@ -436,6 +475,8 @@ void EpochCuda::run(const EpochRows& rows, const EpochReplicas& replicas,
   } else {
     schedule.sorted_order = rows.order;
   }
+  launch(fill_mask, 1, 1024, 0, stream, s.on_device.flow(), replicas.decay_mask,
+         s.decay_mask.get());
   const auto& needs = s.on_device.needs();
   const int threads = needs.warps * 32;
   with_shape(needs.shape, [&]<typename S>() {
@@ -460,6 +501,7 @@ void EpochCuda::run(const EpochRows& rows, const EpochReplicas& replicas,
         .stash_items = s.stash_items,
         .rows = rows,
         .replicas = replicas,
+        .decay_mask = s.decay_mask.get(),
         .has_memory = s.setup.has_memory && s.blocks.parameters > 0,
         .nll_offset = s.setup.nll_offset + 0.5 * s.on_device.flow().dimension *
                                                std::log(2 * std::numbers::pi)};

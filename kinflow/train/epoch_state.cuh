@@ -40,7 +40,10 @@ struct DeviceSlot {
   float* layers;      ///< [couplings + 1, b, p]
   float* log_slopes;  ///< [b]
   float* grad;        ///< [b, p]
-  float* gradient;    ///< [P]
+  float* values;      ///< the replica's image, and below those of what belongs to it
+  float* first_moment;
+  float* infinity_norm;
+  float* gradient;
   float4* stash;
   double* sums;            ///< [b, 2 p + 2]: of pieces and runs of the batch
   double* block_sums;      ///< [B, p], of the memory's latents
