@@ -21,8 +21,9 @@ struct Layout {
   std::vector<DeviceLinear> linears;
   std::vector<int> columns;
   std::vector<int> places;
-  int widest = 16;        // padded width of any activation or chunk
-  bool is_common = true;  // as Shape of FusedShape::common expects
+  int widest = 16;  // padded width of any activation or chunk
+  // As the shapes of these names expect.
+  bool is_common = true, is_regular = true;
 };
 
 // Widths from which indices could overflow or no kernel is made; checked before any
@@ -77,7 +78,7 @@ Layout lay_out(const FlowPlan& plan) {
   flow.couplings = static_cast<int>(plan.couplings.size());
   layout.widest = flow.chunk_width;
   layout.places.resize(static_cast<std::size_t>(plan.parameters));
-  layout.is_common = flow.is_spline && flow.bins == 16 && flow.chunk_width == 48;
+  layout.is_regular = flow.is_spline && flow.bins == 16 && flow.chunk_width == 48;
 
   for (const auto& coupling : plan.couplings) {
     DeviceCoupling to{.unchanged = static_cast<int>(coupling.unchanged.size()),
@@ -98,6 +99,7 @@ Layout lay_out(const FlowPlan& plan) {
         layout.columns.push_back(static_cast<int>(column));
       }
     }
+    layout.is_common = layout.is_common && to.mapped == 1 && to.linear_count == 3;
     const int chunks =
         (to.mapped + flow.columns_per_chunk - 1) / flow.columns_per_chunk;
     int at = 0;
@@ -124,7 +126,7 @@ Layout lay_out(const FlowPlan& plan) {
       layout.widest = std::max(layout.widest, padded(from.inputs));
       if (!is_last) {
         layout.widest = std::max(layout.widest, linear.columns);
-        layout.is_common = layout.is_common && linear.columns == 64;
+        layout.is_regular = layout.is_regular && linear.columns == 64;
       }
       layout.linears.push_back(linear);
     }
@@ -149,7 +151,8 @@ Layout lay_out(const FlowPlan& plan) {
     flow.weight_floats = std::max(flow.weight_floats, to.image_floats);
     layout.couplings.push_back(to);
   }
-  layout.is_common = layout.is_common && layout.widest == 64;
+  layout.is_regular = layout.is_regular && layout.widest == 64;
+  layout.is_common = layout.is_common && layout.is_regular;
   flow.linears = static_cast<int>(layout.linears.size());
   flow.columns = static_cast<int>(layout.columns.size());
   flow.stage_stride = layout.widest + kTileColumns;
@@ -168,7 +171,8 @@ FlowOnDevice::Needs needs_of(const Layout& layout) {
           layout.linears[static_cast<std::size_t>(coupling.linear_begin + i)].columns);
     }
   }
-  const FusedShape shape = layout.is_common    ? FusedShape::common
+  const FusedShape shape = layout.is_common     ? FusedShape::common
+                           : layout.is_regular  ? FusedShape::regular
                            : widest_tile <= 64 ? FusedShape::narrow
                            : widest_tile <= 128 ? FusedShape::wide
                                                 : FusedShape::none;

@@ -70,7 +70,7 @@ struct DeviceFlow {
 };
 
 /// The kernels' template instances; see Shape in fused_cuda.cuh.
-enum class FusedShape { common, narrow, wide, none };
+enum class FusedShape { common, regular, narrow, wide, none };
 
 /// A plan on the device, with the launch shape that suits it.
 class FlowOnDevice {

@@ -19,9 +19,16 @@ struct RowLane {
   __device__ RowLane() : row(threadIdx.x & 15), half((threadIdx.x >> 4) & 1) {}
 };
 
+/// e^x to two units in the last place; 0 where that is below the smallest normal number.
+__device__ __forceinline__ float fast_exp(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.4426950408889634f));
+  return result;
+}
+
 __device__ __forceinline__ float sigmoid(float x) {
   float result;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(1.0f + __expf(-x)));
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(1.0f + fast_exp(-x)));
   return result;
 }
 
@@ -31,66 +38,95 @@ __device__ __forceinline__ float knot_slope(float raw) {
   return (x > 20.0f ? x : log1pf(expf(x))) + static_cast<float>(kSplineMinimum);
 }
 
+/// The sizes of a lane's bins before they are scaled: in registers where their number
+/// is known to the compiler, in the place of their logits otherwise.
+template <int kBins>
+struct BinSizes {
+  float size[kBins];
+  __device__ __forceinline__ BinSizes(float* logits, int) {
+#pragma unroll
+    for (int k = 0; k < kBins; ++k) size[k] = logits[k];
+  }
+  __device__ __forceinline__ static constexpr int count() { return kBins; }
+  __device__ __forceinline__ float get(int k) const { return size[k]; }
+  __device__ __forceinline__ void set(int k, float value) { size[k] = value; }
+};
+template <>
+struct BinSizes<0> {
+  float* size;
+  int bins;
+  __device__ __forceinline__ BinSizes(float* logits, int from)
+      : size(logits), bins(from) {}
+  __device__ __forceinline__ int count() const { return bins; }
+  __device__ __forceinline__ float get(int k) const { return size[k]; }
+  __device__ __forceinline__ void set(int k, float value) { size[k] = value; }
+};
+
 /// The bin of a row, and what the lane's own axis needs for gradients.
 struct SplineBin {
   int bin;
   float left, width, bottom, height;
   float slope_left, slope_right;
   float raw_left, raw_right;
-  float total, before;  ///< sums of the exponentials: of all bins, of those before
+  float total, before, own;  ///< sizes before scaling: all bins, those before, the bin
 };
 
 /// Finds the bin that holds `position` (in [0, 1]) on one axis: 0 for inputs, 1 for
-/// outputs. The lane's K logits become their exponentials.
-/// @param parameters  of the row and column, in shared memory
+/// outputs.
+/// @param sizes  of the lane's axis; on entry logits, on return exponentials
+/// @param slopes  parameters of the interior slopes
 template <int kBins>
-__device__ __forceinline__ SplineBin find_bin(float* parameters, int runtime_bins,
-                                              float position, int axis,
-                                              const RowLane& lane) {
-  const int bins = kBins > 0 ? kBins : runtime_bins;
+__device__ __forceinline__ SplineBin find_bin(BinSizes<kBins>& sizes,
+                                              const float* slopes, float position,
+                                              int axis, const RowLane& lane) {
+  const int bins = sizes.count();
   constexpr float kMinimum = static_cast<float>(kSplineMinimum);
   const float share = 1.0f - kMinimum * static_cast<float>(bins);
-  float* own = parameters + lane.half * bins;
-  SplineBin result;
-  float most = own[0];
-#pragma unroll 8
-  for (int k = 1; k < bins; ++k) most = fmaxf(most, own[k]);
+  float most = sizes.get(0);
+#pragma unroll(kBins > 0 ? kBins : 4)
+  for (int k = 1; k < bins; ++k) most = fmaxf(most, sizes.get(k));
   float total = 0;
-#pragma unroll 8
+#pragma unroll(kBins > 0 ? kBins : 4)
   for (int k = 0; k < bins; ++k) {
-    const float size = __expf(own[k] - most);
-    own[k] = size;
+    const float size = fast_exp(sizes.get(k) - most);
+    sizes.set(k, size);
     total += size;
   }
   const float scale = share / total;
 
   float sum = 0;
   int bin = 0;
-#pragma unroll 8
+#pragma unroll(kBins > 0 ? kBins : 4)
   for (int k = 0; k + 1 < bins; ++k) {
-    sum += own[k];
+    sum += sizes.get(k);
     const float edge = fmaf(scale, sum, kMinimum * static_cast<float>(k + 1));
     bin += position >= edge ? 1 : 0;
   }
   bin = __shfl_sync(kAllLanes, bin, lane.row + 16 * axis);
-  float before = 0;
-#pragma unroll 8
-  for (int k = 0; k + 1 < bins; ++k) before += k < bin ? own[k] : 0.0f;
+  float before = 0, own = sizes.get(0);
+#pragma unroll(kBins > 0 ? kBins : 4)
+  for (int k = 1; k < bins; ++k) {
+    if (k <= bin) {
+      before += own;
+      own = sizes.get(k);
+    }
+  }
   const float begin =
       bin > 0 ? fmaf(scale, before, kMinimum * static_cast<float>(bin)) : 0.0f;
-  const float end = bin + 1 < bins ? fmaf(scale, before + own[bin],
+  const float end = bin + 1 < bins ? fmaf(scale, before + own,
                                           kMinimum * static_cast<float>(bin + 1))
                                    : 1.0f;
   const float other_begin = __shfl_xor_sync(kAllLanes, begin, 16);
   const float other_end = __shfl_xor_sync(kAllLanes, end, 16);
+  SplineBin result;
   result.bin = bin;
   result.total = total;
   result.before = before;
+  result.own = own;
   result.left = lane.half ? other_begin : begin;
   result.width = lane.half ? other_end - other_begin : end - begin;
   result.bottom = lane.half ? begin : other_begin;
   result.height = lane.half ? end - begin : other_end - other_begin;
-  const float* slopes = parameters + 2 * bins;
   result.raw_left = bin > 0 ? slopes[bin - 1] : 0.0f;
   result.raw_right = bin + 1 < bins ? slopes[bin] : 0.0f;
   result.slope_left = bin > 0 ? knot_slope(result.raw_left) : 1.0f;
@@ -136,7 +172,8 @@ __device__ __forceinline__ MapResult spline_forward(float x, float* parameters,
                                                     int bins, float bound,
                                                     const RowLane& lane) {
   const float position = unit_position(x, bound);
-  const SplineBin bin = find_bin<kBins>(parameters, bins, position, 0, lane);
+  BinSizes<kBins> sizes(parameters + lane.half * bins, bins);
+  const SplineBin bin = find_bin(sizes, parameters + 2 * bins, position, 0, lane);
   const InsideBin inside(bin, clamped_share((position - bin.left) / bin.width));
   if (!(fabsf(x) < bound)) return {x, 0.0f};
   return {2.0f * bound * (bin.bottom + bin.height * inside.share()) - bound,
@@ -148,7 +185,8 @@ __device__ __forceinline__ MapResult spline_inverse(float y, float* parameters,
                                                     int bins, float bound,
                                                     const RowLane& lane) {
   const float position = unit_position(y, bound);
-  const SplineBin bin = find_bin<kBins>(parameters, bins, position, 1, lane);
+  BinSizes<kBins> sizes(parameters + lane.half * bins, bins);
+  const SplineBin bin = find_bin(sizes, parameters + 2 * bins, position, 1, lane);
   const float secant = bin.height / bin.width;
   const float rise = fmaxf(position - bin.bottom, 0.0f);
   const float curvature = bin.slope_left + bin.slope_right - 2.0f * secant;
@@ -180,7 +218,8 @@ __device__ __forceinline__ float spline_backward(float x, float* parameters,
                                                  const RowLane& lane) {
   const int bins = kBins > 0 ? kBins : runtime_bins;
   const float position = unit_position(x, bound);
-  const SplineBin bin = find_bin<kBins>(parameters, bins, position, 0, lane);
+  BinSizes<kBins> sizes(parameters + lane.half * bins, bins);
+  const SplineBin bin = find_bin(sizes, parameters + 2 * bins, position, 0, lane);
   const InsideBin f(bin, clamped_share((position - bin.left) / bin.width));
   const bool inside = counts && fabsf(x) < bound;
 
@@ -212,13 +251,14 @@ __device__ __forceinline__ float spline_backward(float x, float* parameters,
   float* own = parameters + lane.half * bins;
   const float share_of_logits =
       1.0f - static_cast<float>(kSplineMinimum) * static_cast<float>(bins);
-  const float mean =
-      (grad_begin * bin.before + grad_size * own[bin.bin]) / bin.total;
+  const float mean = (grad_begin * bin.before + grad_size * bin.own) / bin.total;
   const float scale = inside ? share_of_logits / bin.total : 0.0f;
-#pragma unroll 8
+  const float before = scale * (grad_begin - mean), at = scale * (grad_size - mean),
+              after = -scale * mean;
+#pragma unroll(kBins > 0 ? kBins : 4)
   for (int k = 0; k < bins; ++k) {
-    const float change = k < bin.bin ? grad_begin : k == bin.bin ? grad_size : 0.0f;
-    own[k] = inside ? scale * own[k] * (change - mean) : 0.0f;
+    const float change = k < bin.bin ? before : k == bin.bin ? at : after;
+    own[k] = inside ? sizes.get(k) * change : 0.0f;
   }
   // Both lanes have read the slopes' parameters.
   __syncwarp();

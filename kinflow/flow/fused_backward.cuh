@@ -11,15 +11,15 @@ struct BlockGradient {
   float* data;     ///< [count, p]: in the layer's results, then in its inputs
   float* image;    ///< in the replica's values, as an image
   float log_slope;  ///< dLoss / dlog_abs_det, the same for every row
-  bool sound;      ///< of this thread: all numbers it wrote so far are finite
+  float unsound;   ///< 0 while all numbers that this thread wrote are finite
 
   __device__ __forceinline__ void put(float* to, float value) {
     *to = value;
-    sound = sound && isfinite(value);
+    unsound = fmaf(value, 0.0f, unsound);
   }
   __device__ __forceinline__ void put(float* to, float first, float second) {
     *reinterpret_cast<float2*>(to) = make_float2(first, second);
-    sound = sound && isfinite(first) && isfinite(second);
+    unsound = fmaf(second, 0.0f, fmaf(first, 0.0f, unsound));
   }
 };
 
@@ -32,7 +32,7 @@ __device__ __forceinline__ void weight_gradient(const BlockFlow& block,
                                                 const DeviceLinear& linear, int n_tiles,
                                                 int at, int bias_at, bool is_first,
                                                 bool adds, BlockGradient& gradient) {
-  constexpr int kWide = kFixed > 0 ? kFixed : tensor_products::kTilesAtOnce;
+  constexpr int kWide = kFixed > 0 ? kFixed : 4;
   const Lane lane;
   const int stride = block.stage_stride<S>();
   const int m_tiles = max(1, (linear.inputs + 15) / 16);
@@ -85,11 +85,17 @@ __device__ __forceinline__ void weight_gradient(const BlockFlow& block,
       left.take(1, left_from[8]);
       left.take(2, left_from[4 * stride]);
       left.take(3, left_from[4 * stride + 8]);
-      tensor_products::step(c, left, 0, tiles, [&](int j, float& b0, float& b1) {
-        b0 = right_from[8 * j];
-        b1 = right_from[8 * j + 4 * stride];
-        sums[j] += b0 + b1;
-      });
+#pragma unroll
+      for (int first = 0; first < kWide; first += tensor_products::kTilesAtOnce) {
+        if (first < tiles) {
+          tensor_products::step(c, left, first, tiles,
+                                [&](int j, float& b0, float& b1) {
+                                  b0 = right_from[8 * j];
+                                  b1 = right_from[8 * j + 4 * stride];
+                                  sums[j] += b0 + b1;
+                                });
+        }
+      }
       left_from += 8 * stride;
       right_from += 8 * stride;
     }
@@ -219,9 +225,10 @@ __device__ __forceinline__ void backward_tile(const BlockFlow& block, int which,
   const int stride = block.stage_stride<S>();
   float* stage = block.stage + block.warp * kWarpRows * stride;
   float* stage_out = block.stage_out + block.warp * kWarpRows * stride;
-  const float4* kept =
-      stash_of(stash, coupling, stash_groups(rows.count, block.warps), group);
-  const int count = coupling.linear_count;
+  const std::int64_t groups = stash_groups(rows.count, block.warps);
+  const int tiles_of_rows = static_cast<int>(groups) / block.warps;
+  const float4* kept = stash_of(stash, coupling, groups, group);
+  const int count = block.linear_count<S>(coupling);
   const int inputs = coupling.unchanged + flow.context;
   const int padded_inputs = (inputs + 15) / 16 * 16;
   const bool adds = tile > 0;
@@ -243,10 +250,21 @@ __device__ __forceinline__ void backward_tile(const BlockFlow& block, int which,
     __syncwarp();
   };
 
+  // The results kept for the rows that come next.
+  const float4* soon =
+      tile + 1 < tiles_of_rows
+          ? stash_of(stash, coupling, groups, group + block.warps)
+          : (which > 0 ? stash_of(stash, block.couplings[which - 1], groups, block.warp)
+                       : nullptr);
+  if (soon != nullptr) {
+    for (int i = 8 * lane.index; i < coupling.stash_items * 32; i += 8 * 32)
+      prefetch(soon + i);
+  }
+
   float d[S::kTiles][4] = {};
-  const int chunks = block.chunks(coupling);
+  const int chunks = block.chunks<S>(coupling);
   for (int chunk = 0; chunk < chunks; ++chunk) {
-    const int columns = block.columns_in_chunk(coupling, chunk);
+    const int columns = block.columns_in_chunk<S>(coupling, chunk);
     float v[S::kTiles][4];
     fetch(kept + (last.stash + chunk * (flow.chunk_width / 8)) * 32, v, chunk_tiles,
           lane);
@@ -299,6 +317,7 @@ __device__ __forceinline__ void backward_tile(const BlockFlow& block, int which,
     __syncthreads();
   }
 
+#pragma unroll(S::kLinears > 0 ? S::kLinears : 1)
   for (int i = count - 2; i >= 0; --i) {
     const DeviceLinear& linear = linears[i];
     const int tiles = BlockFlow::hidden_tiles<S>(linear);

@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(256, S::kBlocks)
       .data = a.grad_latents + replica * a.count * flow.dimension,
       .image = a.image + replica * flow.image_floats,
       .log_slope = a.grad_log_abs_det,
-      .sound = true};
+      .unsound = 0};
   for (int which = flow.couplings - 1; which >= 0; --which) {
     load_values(block, which, values);
     __syncthreads();

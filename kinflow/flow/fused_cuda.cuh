@@ -11,19 +11,25 @@ namespace kinflow {
 /// What a kernel knows of the flow when it is compiled. kTiles bounds the widths of
 /// hidden layers and chunks, in tiles of 8 columns; other numbers are 0 where they are
 /// read from the plan.
-template <int kTiles_, int kHiddenTiles_, int kChunkTiles_, int kBins_, int kStride_,
-          int kBlocks_>
+template <int kTiles_, int kBlocks_, int kHiddenTiles_ = 0, int kChunkTiles_ = 0,
+          int kBins_ = 0, int kStageStride_ = 0, int kLinears_ = 0>
 struct Shape {
   static constexpr int kTiles = kTiles_;
+  static constexpr int kBlocks = kBlocks_;  ///< blocks that a multiprocessor holds
   static constexpr int kHiddenTiles = kHiddenTiles_;
   static constexpr int kChunkTiles = kChunkTiles_;
   static constexpr int kBins = kBins_;
-  static constexpr int kStageStride = kStride_;
-  static constexpr int kBlocks = kBlocks_;  ///< blocks of 8 warps a multiprocessor holds
+  static constexpr int kStageStride = kStageStride_;
+  /// Linear layers of every conditioner; where known, one column is mapped in each.
+  static constexpr int kLinears = kLinears_;
 };
-using CommonShape = Shape<8, 8, 6, 16, 72, 2>;
-using NarrowShape = Shape<8, 0, 0, 0, 0, 2>;
-using WideShape = Shape<16, 0, 0, 0, 0, 1>;
+/// Splines of 16 bins and hidden layers of 64 columns: two of these for one mapped
+/// column, as in flows of two columns, or any number for any columns.
+using CommonShape = Shape<8, 2, 8, 6, 16, 72, 3>;
+using RegularShape = Shape<8, 2, 8, 6, 16, 72>;
+/// Widths of at most 64 columns, and of at most 128.
+using NarrowShape = Shape<8, 2>;
+using WideShape = Shape<16, 1>;
 
 /// The block's view of the flow: tables, weights and staging rows in shared memory.
 struct BlockFlow {
@@ -64,12 +70,20 @@ struct BlockFlow {
   __device__ static int hidden_tiles(const DeviceLinear& linear) {
     return S::kHiddenTiles > 0 ? S::kHiddenTiles : linear.columns / 8;
   }
+  template <typename S>
+  __device__ static int linear_count(const DeviceCoupling& coupling) {
+    return S::kLinears > 0 ? S::kLinears : coupling.linear_count;
+  }
   /// Mapped columns in a chunk.
+  template <typename S>
   __device__ int columns_in_chunk(const DeviceCoupling& coupling, int chunk) const {
+    if (S::kLinears > 0) return 1;
     return min(flow.columns_per_chunk,
                coupling.mapped - chunk * flow.columns_per_chunk);
   }
+  template <typename S>
   __device__ int chunks(const DeviceCoupling& coupling) const {
+    if (S::kLinears > 0) return 1;
     return (coupling.mapped + flow.columns_per_chunk - 1) / flow.columns_per_chunk;
   }
 };
@@ -100,6 +114,16 @@ __device__ __forceinline__ void copy_async(float* to, const float* from) {
 
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+/// Brings the 128 bytes around an address to the second-level cache.
+__device__ __forceinline__ void prefetch(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+}
+/// The same for numbers that lie together, by all threads of the block.
+__device__ __forceinline__ void prefetch_all(const float* numbers, int count) {
+  for (int i = 32 * static_cast<int>(threadIdx.x); i < count; i += 32 * blockDim.x)
+    prefetch(numbers + i);
 }
 
 /// Copies a coupling layer's part of an image into shared memory. Threads must meet
@@ -298,7 +322,7 @@ __device__ __forceinline__ void map_rows(const BlockFlow& block, int which,
   const RowLane row_lane;
   const int stride = block.stage_stride<S>();
   float* stage = block.stage + block.warp * kWarpRows * stride;
-  const int count = coupling.linear_count;
+  const int count = block.linear_count<S>(coupling);
   const int inputs = coupling.unchanged + flow.context;
   if (kInverse) {
     normalize_rows<true>(block, coupling, rows.out, first_row, rows.count);
@@ -311,6 +335,7 @@ __device__ __forceinline__ void map_rows(const BlockFlow& block, int which,
     multiply_inputs(stage, stride, block.weights + linears[0].at,
                     block.weights + linears[0].bias_at, linears[0], tiles, a, lane);
     activate(a, tiles);
+#pragma unroll(S::kLinears > 0 ? S::kLinears : 1)
     for (int i = 1; i + 1 < count; ++i) {
       const int next = BlockFlow::hidden_tiles<S>(linears[i]);
       float c[S::kTiles][4];
@@ -336,7 +361,7 @@ __device__ __forceinline__ void map_rows(const BlockFlow& block, int which,
   // An odd stride: lanes that walk along rows do not meet in a bank.
   const int out_stride = flow.chunk_width + 1;
   float log_slope = 0;
-  for (int chunk = 0; chunk < block.chunks(coupling); ++chunk) {
+  for (int chunk = 0; chunk < block.chunks<S>(coupling); ++chunk) {
     float v[S::kTiles][4];
     const float* bias = block.weights + last.bias_at + chunk * flow.chunk_width;
     const float* weights = block.weights + last.at + chunk * flow.chunk_width;
@@ -355,7 +380,7 @@ __device__ __forceinline__ void map_rows(const BlockFlow& block, int which,
     __syncwarp();
     scatter(stage, out_stride, v, chunk_tiles, lane);
     __syncwarp();
-    const int columns = block.columns_in_chunk(coupling, chunk);
+    const int columns = block.columns_in_chunk<S>(coupling, chunk);
     const int* mapped = block.columns + coupling.column_begin + coupling.unchanged +
                         chunk * flow.columns_per_chunk;
     float* parameters = stage + row_lane.row * out_stride;

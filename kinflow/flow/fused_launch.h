@@ -20,6 +20,9 @@ void with_shape(FusedShape shape, const Use& use) {
       use.template operator()<CommonShape>();
       return;
 #ifndef KINFLOW_ONE_SHAPE
+    case FusedShape::regular:
+      use.template operator()<RegularShape>();
+      return;
     case FusedShape::narrow:
       use.template operator()<NarrowShape>();
       return;

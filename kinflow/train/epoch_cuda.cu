@@ -124,7 +124,7 @@ __device__ __forceinline__ void step_flow(const EpochArguments& a,
   auto* norms = reinterpret_cast<float4*>(slot.infinity_norm);
   const auto* gradients = reinterpret_cast<const float4*>(slot.gradient);
   const auto* masks = reinterpret_cast<const float4*>(a.decay_mask);
-#pragma unroll 2
+#pragma unroll 4
   for (int i = threadIdx.x; i < flow.image_floats / 4; i += blockDim.x) {
     float4 value = values[i], moment = moments[i], norm = norms[i];
     const float4 gradient = gradients[i], mask = masks[i];
@@ -233,7 +233,8 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow, const Epoc
   exchange_images(flow, r, slot, replica, true);
   if (a.has_memory) sum_memory(batch);
 
-  double train_nll = 0, log_det = 0;
+  __shared__ double train_nll, log_det;
+  if (threadIdx.x == 0) train_nll = log_det = 0;
   for (int b = 0; b < a.schedule.batches; ++b) {
     batch.begin = a.schedule.bounds[b];
     batch.count = a.schedule.bounds[b + 1] - batch.begin;
@@ -241,8 +242,10 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow, const Epoc
         batch.count > 1 ? (n - 1) / static_cast<double>(batch.count - 1) : 0.0;
     const std::int64_t numbers = static_cast<std::int64_t>(batch.count) * p;
     batch.latents = slot.layers + flow.couplings * numbers;
-    if (b % kLogDetInterval == 0 && a.blocks.blocks > 0)
-      log_det = block_log_det(batch, scratch);
+    if (b % kLogDetInterval == 0 && a.blocks.blocks > 0) {
+      const double sum = block_log_det(batch, scratch);
+      if (threadIdx.x == 0) log_det = sum;
+    }
     const auto rows_of = [&](int layer) {
       float* in = slot.layers + layer * numbers;
       return BlockRows{.count = batch.count,
@@ -260,17 +263,20 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow, const Epoc
     for (int which = 0; which < flow.couplings; ++which) {
       __syncthreads();
       load_image(block, which, slot.values);
+      if (which + 1 < flow.couplings) {
+        prefetch_all(slot.values + block.couplings[which + 1].image,
+                     block.couplings[which + 1].image_floats);
+      }
       __syncthreads();
       forward_layer<S>(block, which, rows_of(which), which > 0, slot.stash);
     }
     __syncthreads();
 
     if (a.blocks.blocks > 0) sum_batch(batch);
-    train_nll +=
-        (block_sum(estimate_rows(a, batch, memory_share, slot.log_slopes, slot.grad),
-                   scratch) +
-         log_det * (0.5 * p / n)) *
-        (batch.count / n);
+    const double nll = block_sum(
+        estimate_rows(a, batch, memory_share, slot.log_slopes, slot.grad), scratch);
+    if (threadIdx.x == 0)
+      train_nll += (nll + log_det * (0.5 * p / n)) * (batch.count / n);
 
     const bool moves = a.blocks.parameters > 0 && r.moves_dependence[replica];
     // Before the way back, which needs the shared memory of the sums.
@@ -279,14 +285,21 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow, const Epoc
     BlockGradient gradient{.data = slot.grad,
                            .image = slot.gradient,
                            .log_slope = -1.0f / static_cast<float>(batch.count),
-                           .sound = true};
+                           .unsound = 0};
     for (int which = flow.couplings - 1; which >= 0; --which) {
       // The last layer's weights are there already.
       if (which + 1 < flow.couplings) load_image(block, which, slot.values);
+      if (which > 0) {
+        prefetch_all(slot.values + block.couplings[which - 1].image,
+                     block.couplings[which - 1].image_floats);
+      } else {
+        prefetch_all(slot.first_moment, flow.image_floats);
+        prefetch_all(slot.infinity_norm, flow.image_floats);
+      }
       __syncthreads();
       backward_layer<S>(block, which, rows_of(which), slot.stash, gradient);
     }
-    const bool sound = __syncthreads_and(gradient.sound) != 0;
+    const bool sound = __syncthreads_and(gradient.unsound == 0.0f) != 0;
     if (!sound && threadIdx.x == 0) ++r.skipped[replica];
     const float rate = r.learning_rate[replica] * a.rows.rate_factor[b];
     if (sound) step_flow(a, flow, slot, replica, rate);
@@ -302,9 +315,11 @@ __global__ void __launch_bounds__(256, S::kBlocks)
     epoch_kernel(DeviceFlow flow, EpochArguments a) {
   extern __shared__ float4 shared[];
   const BlockFlow block(flow, reinterpret_cast<float*>(shared));
-  auto* scratch = reinterpret_cast<double*>(
-      block.stage_out + block.warps * kWarpRows * flow.stage_stride);
-  const DeviceSlot slot = a.slot(flow);
+  // Pointers that are seldom used would take registers from the products.
+  __shared__ DeviceSlot slot;
+  __shared__ double scratch[32];
+  if (threadIdx.x == 0) slot = a.slot(flow);
+  __syncthreads();
   for (std::int64_t replica = blockIdx.x; replica < a.replicas.count;
        replica += gridDim.x) {
     if (a.replicas.active != nullptr && !a.replicas.active[replica]) continue;
