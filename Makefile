@@ -49,7 +49,7 @@ fuzz:
 	    -timeout=10 || exit 1; done
 
 format:
-	git ls-files '*.h' '*.cpp' | xargs clang-format -i
+	git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format -i
 
 clean:
 	rm -rf build

@@ -106,15 +106,14 @@ Layout lay_out(const FlowPlan& plan) {
     for (int i = 0; i < to.linear_count; ++i) {
       const auto& from = coupling.linears[static_cast<std::size_t>(i)];
       const bool is_first = i == 0, is_last = i + 1 == to.linear_count;
-      DeviceLinear linear{.inputs = static_cast<int>(from.inputs),
-                          .rows = is_first ? static_cast<int>(from.inputs)
-                                           : padded(from.inputs),
-                          .columns =
-                              is_last ? chunks * flow.chunk_width : padded(from.outputs),
-                          .stride = 0,
-                          .at = at,
-                          .bias_at = 0,
-                          .stash = -1};
+      DeviceLinear linear{
+          .inputs = static_cast<int>(from.inputs),
+          .rows = is_first ? static_cast<int>(from.inputs) : padded(from.inputs),
+          .columns = is_last ? chunks * flow.chunk_width : padded(from.outputs),
+          .stride = 0,
+          .at = at,
+          .bias_at = 0,
+          .stash = -1};
       linear.stride = is_first ? linear.columns : linear.columns + kTileColumns;
       linear.bias_at = at + linear.rows * linear.stride;
       at = linear.bias_at + linear.columns;
@@ -173,7 +172,7 @@ FlowOnDevice::Needs needs_of(const Layout& layout) {
   }
   const FusedShape shape = layout.is_common     ? FusedShape::common
                            : layout.is_regular  ? FusedShape::regular
-                           : widest_tile <= 64 ? FusedShape::narrow
+                           : widest_tile <= 64  ? FusedShape::narrow
                            : widest_tile <= 128 ? FusedShape::wide
                                                 : FusedShape::none;
   if (shape == FusedShape::none) return needs;

@@ -13,16 +13,16 @@ namespace kinflow {
 /// Rows that one warp works on at a time.
 inline constexpr int kWarpRows = 16;
 
-/// Where a column of a row of weights is: columns of rows 4 to 7 of each 8 are exchanged
-/// with their neighbours 8 further on. Walks along rows and along columns, as the
-/// products in tensor_products.cuh take them, are then both free of bank conflicts.
+/// Where a column of a row of weights is: columns of rows 4 to 7 of each 8 are
+/// exchanged with their neighbours 8 further on. Walks along rows and along columns, as
+/// the products in tensor_products.cuh take them, are then both free of bank conflicts.
 __host__ __device__ inline int swizzled(int row, int column) {
   return column ^ ((row & 4) << 1);
 }
 
 /// Kernels keep the values of a coupling layer as an image: weights, biases and ActNorm
-/// as they lie in shared memory, padded with zeros. An image of a replica holds those of
-/// all its couplings.
+/// as they lie in shared memory, padded with zeros. An image of a replica holds those
+/// of all its couplings.
 ///
 /// A linear layer; `at` and `bias_at` are places in its coupling's image. Columns are
 /// padded to a multiple of 16, so are rows, except in a first layer.
@@ -54,8 +54,8 @@ struct DeviceFlow {
   float bound;
   int parameters;
   int couplings, linears, columns;
-  int stash_items;   ///< of all couplings; an item is 16 bytes a lane
-  int stage_stride;  ///< floats of a row of staged activations
+  int stash_items;    ///< of all couplings; an item is 16 bytes a lane
+  int stage_stride;   ///< floats of a row of staged activations
   int weight_floats;  ///< of the largest image of a coupling
   int image_floats;   ///< of the replica's image
   const int* table;   ///< couplings, linears and columns, one after the other
@@ -93,6 +93,13 @@ class FlowOnDevice {
   DeviceFlow flow_{};
   DeviceArray<int> table_, places_;
 };
+
+/// Groups of 16 rows for which a block keeps results: those of `rows` rows, padded to
+/// whole tiles of all its warps.
+__host__ __device__ inline std::int64_t stash_groups(std::int64_t rows, int warps) {
+  const std::int64_t tile = static_cast<std::int64_t>(warps) * kWarpRows;
+  return (rows + tile - 1) / tile * warps;
+}
 
 /// Warps of a block that maps rows to latents or back.
 inline constexpr int kForwardWarps = 8;

@@ -19,7 +19,8 @@ struct RowLane {
   __device__ RowLane() : row(threadIdx.x & 15), half((threadIdx.x >> 4) & 1) {}
 };
 
-/// e^x to two units in the last place; 0 where that is below the smallest normal number.
+/// e^x to two units in the last place; 0 where that is below the smallest normal
+/// number.
 __device__ __forceinline__ float fast_exp(float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * 1.4426950408889634f));
@@ -113,9 +114,9 @@ __device__ __forceinline__ SplineBin find_bin(BinSizes<kBins>& sizes,
   }
   const float begin =
       bin > 0 ? fmaf(scale, before, kMinimum * static_cast<float>(bin)) : 0.0f;
-  const float end = bin + 1 < bins ? fmaf(scale, before + own,
-                                          kMinimum * static_cast<float>(bin + 1))
-                                   : 1.0f;
+  const float end =
+      bin + 1 < bins ? fmaf(scale, before + own, kMinimum * static_cast<float>(bin + 1))
+                     : 1.0f;
   const float other_begin = __shfl_xor_sync(kAllLanes, begin, 16);
   const float other_end = __shfl_xor_sync(kAllLanes, end, 16);
   SplineBin result;
@@ -142,8 +143,7 @@ struct InsideBin {
       : secant(bin.height / bin.width), t(share_of_width) {
     const float rest = 1.0f - t;
     between = t * rest;
-    denominator =
-        secant + (bin.slope_left + bin.slope_right - 2.0f * secant) * between;
+    denominator = secant + (bin.slope_left + bin.slope_right - 2.0f * secant) * between;
     numerator = secant * t * t + bin.slope_left * between;
     slope_numerator = bin.slope_right * t * t + 2.0f * secant * between +
                       bin.slope_left * rest * rest;
@@ -201,8 +201,7 @@ __device__ __forceinline__ MapResult spline_inverse(float y, float* parameters,
   const float ratio = secant / near.denominator;
   const float slope = near.slope_numerator * ratio * ratio;
   const InsideBin inside(
-      bin,
-      clamped_share(root - (near.share() - rise / bin.height) * secant / slope));
+      bin, clamped_share(root - (near.share() - rise / bin.height) * secant / slope));
   if (!(fabsf(y) < bound)) return {y, 0.0f};
   return {2.0f * bound * (bin.left + inside.t * bin.width) - bound,
           -inside.log_slope()};
@@ -230,7 +229,8 @@ __device__ __forceinline__ float spline_backward(float x, float* parameters,
   const float gy = 2.0f * bound * grad_value;
   const float by_value = gy * bin.height / f.denominator;
   const float by_slope = grad_log_slope / f.slope_numerator;
-  const float by_denominator = -(by_value * share + 2.0f * grad_log_slope / f.denominator);
+  const float by_denominator =
+      -(by_value * share + 2.0f * grad_log_slope / f.denominator);
   const float grad_s = by_value * t * t + by_slope * 2.0f * between +
                        by_denominator * (1.0f - 2.0f * between) +
                        2.0f * grad_log_slope / s;
@@ -266,12 +266,10 @@ __device__ __forceinline__ float spline_backward(float x, float* parameters,
   for (int k = lane.half; k + 1 < bins; k += 2) {
     float gradient = 0;
     if (inside && k + 1 == bin.bin) {
-      gradient =
-          grad_d0 * sigmoid(bin.raw_left + static_cast<float>(kSlopeOffset));
+      gradient = grad_d0 * sigmoid(bin.raw_left + static_cast<float>(kSlopeOffset));
     }
     if (inside && k == bin.bin) {
-      gradient =
-          grad_d1 * sigmoid(bin.raw_right + static_cast<float>(kSlopeOffset));
+      gradient = grad_d1 * sigmoid(bin.raw_right + static_cast<float>(kSlopeOffset));
     }
     slopes[k] = gradient;
   }
@@ -289,13 +287,13 @@ __device__ __forceinline__ MapResult affine_inverse(float y, const float* parame
   return {(y - parameters[1]) / scale, -logf(scale)};
 }
 
-__device__ __forceinline__ float affine_backward(float x, float* parameters, bool counts,
-                                                 float grad_value,
+__device__ __forceinline__ float affine_backward(float x, float* parameters,
+                                                 bool counts, float grad_value,
                                                  float grad_log_slope) {
   const float share = sigmoid(parameters[0]), scale = share + 0.5f;
-  parameters[0] = counts ? (grad_value * x + grad_log_slope / scale) * share *
-                               (1.0f - share)
-                         : 0.0f;
+  parameters[0] =
+      counts ? (grad_value * x + grad_log_slope / scale) * share * (1.0f - share)
+             : 0.0f;
   parameters[1] = counts ? grad_value : 0.0f;
   return grad_value * scale;
 }

@@ -8,10 +8,10 @@ namespace kinflow {
 
 /// Where the gradients of a replica go.
 struct BlockGradient {
-  float* data;     ///< [count, p]: in the layer's results, then in its inputs
-  float* image;    ///< in the replica's values, as an image
+  float* data;      ///< [count, p]: in the layer's results, then in its inputs
+  float* image;     ///< in the replica's values, as an image
   float log_slope;  ///< dLoss / dlog_abs_det, the same for every row
-  float unsound;   ///< 0 while all numbers that this thread wrote are finite
+  float unsound;    ///< 0 while all numbers that this thread wrote are finite
 
   __device__ __forceinline__ void put(float* to, float value) {
     *to = value;
@@ -140,8 +140,7 @@ __device__ __forceinline__ void backward_to_inputs(
     }
     const int row = first_row + lane.g + (lane.t == 1 ? 8 : 0);
     if (lane.t < 2 && row < rows.count) {
-      const int at =
-          row * flow.dimension + block.columns[coupling.column_begin + i];
+      const int at = row * flow.dimension + block.columns[coupling.column_begin + i];
       const bool passes = !flow.is_spline || fabsf(rows.in[at]) <= flow.bound;
       if (passes) gradient.data[at] += lane.t == 1 ? sum1 : sum0;
     }
@@ -152,9 +151,9 @@ __device__ __forceinline__ void backward_to_inputs(
 /// its results.
 /// @param results  [count, p], of ActNorm
 __device__ __forceinline__ void normalize_backward(const BlockFlow& block,
-                                          const DeviceCoupling& coupling,
-                                          const float* results, int count,
-                                          BlockGradient& gradient) {
+                                                   const DeviceCoupling& coupling,
+                                                   const float* results, int count,
+                                                   BlockGradient& gradient) {
   if (coupling.log_scale < 0) return;
   const Lane lane;
   const int p = block.flow.dimension;
@@ -183,8 +182,8 @@ __device__ __forceinline__ void normalize_backward(const BlockFlow& block,
   __syncthreads();
 }
 
-/// What a layer got from its SiLU, z: its result goes to the staging rows, and d becomes
-/// the gradient in z.
+/// What a layer got from its SiLU, z: its result goes to the staging rows, and d
+/// becomes the gradient in z.
 template <int N>
 __device__ __forceinline__ void activation_backward(const float (&z)[N][4], int tiles,
                                                     float* stage, int stride,
@@ -214,8 +213,8 @@ __device__ __forceinline__ void activation_backward(const float (&z)[N][4], int 
 /// @param stash  kept by map_rows(), of this replica
 template <typename S>
 __device__ __forceinline__ void backward_tile(const BlockFlow& block, int which,
-                                     const BlockRows& rows, int tile, float4* stash,
-                                     BlockGradient& gradient) {
+                                              const BlockRows& rows, int tile,
+                                              float4* stash, BlockGradient& gradient) {
   const DeviceFlow& flow = block.flow;
   const DeviceCoupling coupling = block.couplings[which];
   const DeviceLinear* linears = block.linears + coupling.linear_begin;
@@ -237,7 +236,7 @@ __device__ __forceinline__ void backward_tile(const BlockFlow& block, int which,
   const int out_stride = flow.chunk_width + 1;
 
   // What the hidden layer `which_hidden` got before its SiLU.
-  const auto hidden_inputs = [&](int which_hidden, float (&z)[S::kTiles][4]) {
+  const auto hidden_inputs = [&](int which_hidden, float(&z)[S::kTiles][4]) {
     const DeviceLinear& linear = linears[which_hidden];
     const int tiles = BlockFlow::hidden_tiles<S>(linear);
     if (which_hidden > 0) {
@@ -359,8 +358,8 @@ __device__ __forceinline__ void backward_tile(const BlockFlow& block, int which,
 /// what the way back needs. All threads must call it; weights are loaded already.
 template <typename S>
 __device__ __forceinline__ void forward_layer(const BlockFlow& block, int which,
-                                     const BlockRows& rows, bool adds,
-                                     float4* stash) {
+                                              const BlockRows& rows, bool adds,
+                                              float4* stash) {
   const std::int64_t groups = stash_groups(rows.count, block.warps);
   for (int group = block.warp; group < groups; group += block.warps) {
     map_rows<S, false>(block, which, rows, group * kWarpRows, adds,
@@ -371,10 +370,11 @@ __device__ __forceinline__ void forward_layer(const BlockFlow& block, int which,
 /// All rows of a batch back through one coupling layer; as backward_tile().
 template <typename S>
 __device__ __forceinline__ void backward_layer(const BlockFlow& block, int which,
-                                      const BlockRows& rows, float4* stash,
-                                      BlockGradient& gradient) {
+                                               const BlockRows& rows, float4* stash,
+                                               BlockGradient& gradient) {
   normalize_backward(block, block.couplings[which], rows.out, rows.count, gradient);
-  const int tiles = static_cast<int>(stash_groups(rows.count, block.warps)) / block.warps;
+  const int tiles =
+      static_cast<int>(stash_groups(rows.count, block.warps)) / block.warps;
   for (int tile = 0; tile < tiles; ++tile)
     backward_tile<S>(block, which, rows, tile, stash, gradient);
 }

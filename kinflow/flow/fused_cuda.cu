@@ -1,159 +1,14 @@
-// Kernels of FusedFlowCuda and their launches.
-#include "kinflow/flow/fused_cuda.h"
-
+// Launches of FusedFlowCuda.
 #include <algorithm>
-#include <cmath>
 
-#include "kinflow/flow/fused_backward.cuh"
-#include "kinflow/flow/fused_launch.h"
+#include "kinflow/flow/fused_cuda.h"
+#include "kinflow/flow/fused_launches.h"
+#include "kinflow/flow/fused_shapes.h"
 
 namespace kinflow {
 namespace {
 
-constexpr float kHalfLogTwoPi = 0.918938533204673f;
 constexpr std::int64_t kMostChunkRows = 1024;
-
-/// Rows of one launch; a block takes one chunk of one replica.
-struct MapArguments {
-  const float* in;
-  std::int64_t in_replica;  ///< numbers between two replicas' rows; 0: shared
-  const float* context;
-  const float* values;
-  float* out;
-  float* log_abs_det;
-  float* density;
-  std::int64_t count;
-  int chunk_rows, chunks;
-};
-
-template <typename S, bool kInverse>
-__global__ void __launch_bounds__(kForwardWarps * 32, S::kBlocks)
-    map_kernel(DeviceFlow flow, MapArguments a) {
-  extern __shared__ float4 shared[];
-  const BlockFlow block(flow, reinterpret_cast<float*>(shared));
-  const std::int64_t replica = blockIdx.x / a.chunks;
-  const std::int64_t first =
-      static_cast<std::int64_t>(blockIdx.x % a.chunks) * a.chunk_rows;
-  const int count = static_cast<int>(
-      min(static_cast<std::int64_t>(a.chunk_rows), a.count - first));
-  const int p = flow.dimension;
-  // Staging rows for right factors are not needed here; the data take their place.
-  float* data = block.stage_out;
-  float* log_slopes = data + a.chunk_rows * p;
-  const float* values = a.values + replica * flow.parameters;
-  const float* in = a.in + replica * a.in_replica + first * p;
-  for (int i = threadIdx.x; i < count * p; i += blockDim.x) data[i] = in[i];
-  const BlockRows rows{.count = count,
-                       .in = data,
-                       .out = data,
-                       .log_slopes = kInverse ? nullptr : log_slopes,
-                       .context = a.context + (a.context ? first * flow.context : 0),
-                       .index = nullptr,
-                       .context_begin = 0};
-  for (int i = 0; i < flow.couplings; ++i) {
-    const int which = kInverse ? flow.couplings - 1 - i : i;
-    __syncthreads();
-    load_values(block, which, values);
-    __syncthreads();
-    for (int group = block.warp; group * kWarpRows < count; group += block.warps) {
-      map_rows<S, kInverse>(block, which, rows, group * kWarpRows, i > 0,
-                            nullptr);
-    }
-  }
-  __syncthreads();
-  if (a.out != nullptr) {
-    float* out = a.out + (replica * a.count + first) * p;
-    for (int i = threadIdx.x; i < count * p; i += blockDim.x) out[i] = data[i];
-  }
-  if (kInverse) return;
-  const std::int64_t to = replica * a.count + first;
-  for (int row = threadIdx.x; row < count; row += blockDim.x) {
-    if (a.log_abs_det != nullptr) a.log_abs_det[to + row] = log_slopes[row];
-    if (a.density != nullptr) {
-      float square = 0;
-      for (int c = 0; c < p; ++c) square += data[row * p + c] * data[row * p + c];
-      a.density[to + row] =
-          log_slopes[row] - 0.5f * square - kHalfLogTwoPi * static_cast<float>(p);
-    }
-  }
-}
-
-/// A batch of one launch; a block takes one replica.
-struct BatchArguments {
-  const float* data;
-  const float* context;
-  const std::int64_t* index;
-  const float* values;
-  float* layers;  ///< [R, couplings + 1, b, p]: inputs of every layer, latents last
-  float4* stash;  ///< [R, ..]
-  std::int64_t stash_replica;
-  float* image;  ///< [R, ..], of gradients
-  float* latents;
-  float* log_abs_det;
-  float* grad_latents;
-  float grad_log_abs_det;
-  float* gradient;
-  int count;
-
-  __device__ BlockRows rows_of(const DeviceFlow& flow, int layer) const {
-    const std::int64_t numbers = static_cast<std::int64_t>(count) * flow.dimension;
-    float* in = layers + (blockIdx.x * (flow.couplings + 1) + layer) * numbers;
-    return {.count = count,
-            .in = in,
-            .out = in + numbers,
-            .log_slopes = log_abs_det + static_cast<std::int64_t>(blockIdx.x) * count,
-            .context = context,
-            .index = index,
-            .context_begin = 0};
-  }
-};
-
-template <typename S>
-__global__ void __launch_bounds__(256, S::kBlocks)
-    batch_kernel(DeviceFlow flow, BatchArguments a) {
-  extern __shared__ float4 shared[];
-  const BlockFlow block(flow, reinterpret_cast<float*>(shared));
-  const std::int64_t replica = blockIdx.x;
-  const int p = flow.dimension;
-  const float* values = a.values + replica * flow.parameters;
-  float* first = const_cast<float*>(a.rows_of(flow, 0).in);
-  for (int i = threadIdx.x; i < a.count * p; i += blockDim.x)
-    first[i] = a.data[a.index[i / p] * p + i % p];
-  for (int which = 0; which < flow.couplings; ++which) {
-    __syncthreads();
-    load_values(block, which, values);
-    __syncthreads();
-    forward_layer<S>(block, which, a.rows_of(flow, which), which > 0,
-                     a.stash + replica * a.stash_replica);
-  }
-  __syncthreads();
-  const float* latents = a.rows_of(flow, flow.couplings).in;
-  for (int i = threadIdx.x; i < a.count * p; i += blockDim.x)
-    a.latents[replica * a.count * p + i] = latents[i];
-}
-
-template <typename S>
-__global__ void __launch_bounds__(256, S::kBlocks)
-    backward_kernel(DeviceFlow flow, BatchArguments a) {
-  extern __shared__ float4 shared[];
-  const BlockFlow block(flow, reinterpret_cast<float*>(shared));
-  const std::int64_t replica = blockIdx.x;
-  const float* values = a.values + replica * flow.parameters;
-  BlockGradient gradient{
-      .data = a.grad_latents + replica * a.count * flow.dimension,
-      .image = a.image + replica * flow.image_floats,
-      .log_slope = a.grad_log_abs_det,
-      .unsound = 0};
-  for (int which = flow.couplings - 1; which >= 0; --which) {
-    load_values(block, which, values);
-    __syncthreads();
-    backward_layer<S>(block, which, a.rows_of(flow, which),
-                      a.stash + replica * a.stash_replica, gradient);
-  }
-  __syncthreads();
-  for (int i = threadIdx.x; i < flow.parameters; i += blockDim.x)
-    a.gradient[replica * flow.parameters + i] = gradient.image[flow.places[i]];
-}
 
 constexpr int kMeanThreads = 256;
 
@@ -209,15 +64,21 @@ struct FusedFlowCuda::State {
         (kMostBlockBytes - static_cast<std::int64_t>(needs.forward_bytes)) / row_bytes;
     std::int64_t rows = std::min(kMostChunkRows, room / kTileRows * kTileRows);
     const std::int64_t enough = 4LL * multiprocessor_count;
-    while (rows > kTileRows && replicas * ((arguments.count + rows - 1) / rows) < enough)
+    while (rows > kTileRows &&
+           replicas * ((arguments.count + rows - 1) / rows) < enough)
       rows -= kTileRows;
     arguments.chunk_rows = static_cast<int>(rows);
     arguments.chunks = static_cast<int>((arguments.count + rows - 1) / rows);
     const std::size_t bytes =
         needs.forward_bytes + static_cast<std::size_t>(rows * row_bytes);
+    const LaunchPlace place{replicas * arguments.chunks, kForwardWarps * 32, bytes,
+                            stream};
     with_shape(needs.shape, [&]<typename S>() {
-      launch(map_kernel<S, kInverse>, replicas * arguments.chunks, kForwardWarps * 32,
-             bytes, stream, flow(), arguments);
+      if (kInverse) {
+        FusedLaunches<S>::from_latent(place, flow(), arguments);
+      } else {
+        FusedLaunches<S>::to_latent(place, flow(), arguments);
+      }
     });
   }
 
@@ -303,8 +164,9 @@ void FusedFlowCuda::to_latent(const Batch& batch, std::int64_t replicas,
   arguments.log_abs_det = log_abs_det;
   const auto& needs = state_->on_device.needs();
   with_shape(needs.shape, [&]<typename S>() {
-    launch(batch_kernel<S>, replicas, needs.warps * 32, needs.train_bytes, stream,
-           state_->flow(), arguments);
+    FusedLaunches<S>::batch_to_latent(
+        {replicas, needs.warps * 32, needs.train_bytes, stream}, state_->flow(),
+        arguments);
   });
 }
 
@@ -319,8 +181,8 @@ void FusedFlowCuda::backward(const Batch& batch, std::int64_t replicas,
   arguments.gradient = gradient;
   const auto& needs = state_->on_device.needs();
   with_shape(needs.shape, [&]<typename S>() {
-    launch(backward_kernel<S>, replicas, needs.warps * 32, needs.train_bytes, stream,
-           state_->flow(), arguments);
+    FusedLaunches<S>::backward({replicas, needs.warps * 32, needs.train_bytes, stream},
+                               state_->flow(), arguments);
   });
 }
 

@@ -4,32 +4,10 @@
 
 #include "kinflow/flow/device_flow.h"
 #include "kinflow/flow/element_maps.cuh"
+#include "kinflow/flow/fused_shapes.h"
 #include "kinflow/flow/tensor_products.cuh"
 
 namespace kinflow {
-
-/// What a kernel knows of the flow when it is compiled. kTiles bounds the widths of
-/// hidden layers and chunks, in tiles of 8 columns; other numbers are 0 where they are
-/// read from the plan.
-template <int kTiles_, int kBlocks_, int kHiddenTiles_ = 0, int kChunkTiles_ = 0,
-          int kBins_ = 0, int kStageStride_ = 0, int kLinears_ = 0>
-struct Shape {
-  static constexpr int kTiles = kTiles_;
-  static constexpr int kBlocks = kBlocks_;  ///< blocks that a multiprocessor holds
-  static constexpr int kHiddenTiles = kHiddenTiles_;
-  static constexpr int kChunkTiles = kChunkTiles_;
-  static constexpr int kBins = kBins_;
-  static constexpr int kStageStride = kStageStride_;
-  /// Linear layers of every conditioner; where known, one column is mapped in each.
-  static constexpr int kLinears = kLinears_;
-};
-/// Splines of 16 bins and hidden layers of 64 columns: two of these for one mapped
-/// column, as in flows of two columns, or any number for any columns.
-using CommonShape = Shape<8, 2, 8, 6, 16, 72, 3>;
-using RegularShape = Shape<8, 2, 8, 6, 16, 72>;
-/// Widths of at most 64 columns, and of at most 128.
-using NarrowShape = Shape<8, 2>;
-using WideShape = Shape<16, 1>;
 
 /// The block's view of the flow: tables, weights and staging rows in shared memory.
 struct BlockFlow {
@@ -38,7 +16,7 @@ struct BlockFlow {
   const DeviceLinear* linears;
   const int* columns;
   float* weights;
-  float* stage;     ///< [16 warps, stage_stride]: left factors of weight gradients
+  float* stage;      ///< [16 warps, stage_stride]: left factors of weight gradients
   float* stage_out;  ///< the same for right factors; only where gradients are taken
   int warp, warps;
 
@@ -91,8 +69,8 @@ struct BlockFlow {
 /// The rows that a block maps, and where the layers' results are kept.
 struct BlockRows {
   int count;
-  const float* in;   ///< [count, p]
-  float* out;        ///< [count, p], may be `in`
+  const float* in;    ///< [count, p]
+  float* out;         ///< [count, p], may be `in`
   float* log_slopes;  ///< [count], or null
   const float* context;
   const std::int64_t* index;  ///< of the context's rows; null: 0, 1, ..
@@ -180,8 +158,7 @@ __device__ __forceinline__ void stage_inputs(const BlockFlow& block,
 /// a = the staged inputs times the first layer's weights, plus its bias.
 template <int N>
 __device__ __forceinline__ void multiply_inputs(const float* stage, int stride,
-                                                const float* weights,
-                                                const float* bias,
+                                                const float* weights, const float* bias,
                                                 const DeviceLinear& linear, int tiles,
                                                 float (&a)[N][4], const Lane& lane) {
 #pragma unroll
@@ -294,8 +271,7 @@ __device__ __forceinline__ void activate(float (&a)[N][4], int tiles) {
 template <bool kInverse>
 __device__ __forceinline__ void normalize_rows(const BlockFlow& block,
                                                const DeviceCoupling& coupling,
-                                               float* data,
-                                               int first_row, int count) {
+                                               float* data, int first_row, int count) {
   const RowLane lane;
   const int row = first_row + lane.row;
   if (coupling.log_scale >= 0 && row < count) {
@@ -313,8 +289,8 @@ __device__ __forceinline__ void normalize_rows(const BlockFlow& block,
 /// @param stash   of this coupling and these rows, where results are kept; or null
 template <typename S, bool kInverse>
 __device__ __forceinline__ void map_rows(const BlockFlow& block, int which,
-                                         const BlockRows& rows, int first_row, bool adds,
-                                float4* stash) {
+                                         const BlockRows& rows, int first_row,
+                                         bool adds, float4* stash) {
   const DeviceFlow& flow = block.flow;
   const DeviceCoupling coupling = block.couplings[which];
   const DeviceLinear* linears = block.linears + coupling.linear_begin;
@@ -391,10 +367,10 @@ __device__ __forceinline__ void map_rows(const BlockFlow& block, int which,
       const float x = rows.in[at];
       MapResult result;
       if (flow.is_spline) {
-        result = kInverse
-                     ? spline_inverse<S::kBins>(x, own, flow.bins, flow.bound, row_lane)
-                     : spline_forward<S::kBins>(x, own, flow.bins, flow.bound,
-                                                row_lane);
+        result =
+            kInverse
+                ? spline_inverse<S::kBins>(x, own, flow.bins, flow.bound, row_lane)
+                : spline_forward<S::kBins>(x, own, flow.bins, flow.bound, row_lane);
         // Both lanes of the row have read x.
         __syncwarp();
         if (counts && row_lane.half == 0) rows.out[at] = result.value;
@@ -428,13 +404,6 @@ __device__ __forceinline__ void map_rows(const BlockFlow& block, int which,
     }
   }
   __syncwarp();
-}
-
-/// Words of the stash of one replica and `rows` rows: items of all couplings, for
-/// groups of 16 rows padded to whole tiles of a block.
-__host__ __device__ inline std::int64_t stash_groups(std::int64_t rows, int warps) {
-  const std::int64_t tile = static_cast<std::int64_t>(warps) * kWarpRows;
-  return (rows + tile - 1) / tile * warps;
 }
 
 /// The kept results of a coupling layer and a group of rows.

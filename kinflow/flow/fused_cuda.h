@@ -72,8 +72,8 @@ class FusedFlowCuda {
   std::unique_ptr<State> state_;
 };
 
-/// Means over the rows of [R, n] float32 numbers, as float64: [R]. Sums in an order that
-/// depends on n alone.
+/// Means over the rows of [R, n] float32 numbers, as float64: [R]. Sums in an order
+/// that depends on n alone.
 void mean_of_rows(const float* numbers, std::int64_t replicas, std::int64_t count,
                   double* means, void* stream);
 

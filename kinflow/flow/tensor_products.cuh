@@ -5,8 +5,8 @@
 // fourth is below 2^-20 of the result.
 //
 // A tile is 16 rows by 8 columns. Lane 4 g + t of a warp holds the elements
-// (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1) of it. A product's result can so be
-// the left factor of the next product, without a word between lanes: the instruction
+// (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1) of it. A product's result can so
+// be the left factor of the next product, without a word between lanes: the instruction
 // wants columns t and t + 4 there, and the sum over columns does not mind that it gets
 // 2t and 2t + 1, if the right factor's rows are taken in the same order.
 #pragma once
@@ -59,10 +59,7 @@ struct Left {
 
 // Right factors of this many tiles are loaded together, so that the instructions which
 // follow do not wait for each other.
-#ifndef KINFLOW_TILES
-#define KINFLOW_TILES 4
-#endif
-constexpr int kTilesAtOnce = KINFLOW_TILES;
+constexpr int kTilesAtOnce = 4;
 
 /// c[j] += left * b(j) for j in first .. first + kTilesAtOnce - 1, where j < count.
 /// @param load  load(j, b0, b1) gives the right factor's two elements
@@ -99,7 +96,8 @@ __device__ __forceinline__ void step(float (&c)[N][4], const Left& left, int fir
 }  // namespace tensor_products
 
 /// c += a * w for tiles a [16, 8 k_tiles] and c [16, 8 n_tiles].
-/// @param weights  [.., stride], at swizzled() places; stride is 8 or 24 above a multiple of 32
+/// @param weights  [.., stride], at swizzled() places; stride is 8 or 24 above a
+/// multiple of 32
 template <int K, int N>
 __device__ __forceinline__ void multiply(const float (&a)[K][4], int k_tiles,
                                          const float* weights, int stride, int n_tiles,
@@ -145,13 +143,12 @@ __device__ __forceinline__ void multiply_transposed(const float (&a)[K][4], int 
 #pragma unroll
       for (int first = 0; first < N; first += tensor_products::kTilesAtOnce) {
         if (first < n_tiles) {
-          tensor_products::step(c, left, first, n_tiles,
-                                [&](int j, float& b0, float& b1) {
-                                  const auto pair = *reinterpret_cast<const float2*>(
-                                      p + 8 * j * stride);
-                                  b0 = pair.x;
-                                  b1 = pair.y;
-                                });
+          tensor_products::step(
+              c, left, first, n_tiles, [&](int j, float& b0, float& b1) {
+                const auto pair = *reinterpret_cast<const float2*>(p + 8 * j * stride);
+                b0 = pair.x;
+                b1 = pair.y;
+              });
         }
       }
     }

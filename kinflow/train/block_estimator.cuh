@@ -2,9 +2,24 @@
 // dependence/blocks.cpp for the replica that the thread block trains.
 #pragma once
 
-#include "kinflow/train/epoch_state.cuh"
+#include "kinflow/train/epoch_state.h"
 
 namespace kinflow {
+
+/// Adds a number of every thread, in a fixed order; all threads get the sum.
+/// @param scratch  in shared memory, a number for each warp
+__device__ inline double block_sum(double number, double* scratch) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2)
+    number += __shfl_xor_sync(0xffffffffu, number, step);
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  __syncthreads();
+  if ((threadIdx.x & 31) == 0) scratch[warp] = number;
+  __syncthreads();
+  double total = 0;
+  for (int i = 0; i < static_cast<int>(blockDim.x) / 32; ++i) total += scratch[i];
+  return total;
+}
 
 /// Distance that correlations keep from 0 and 1, as in Dependence.
 constexpr double kSmallestCorrelation = 1e-9;
@@ -42,7 +57,7 @@ struct EstimatorBatch {
   float* memory;                ///< [n, p], or null
   const double* unconstrained;  ///< [k]
   double pair_weight;           ///< (n - 1) / (b - 1)
-  double* all_sums;             ///< [count, 2 p + 2], in shared memory where there is room
+  double* all_sums;  ///< [count, 2 p + 2], in shared memory where there is room
 
   __device__ int row(int i) const {
     return static_cast<int>(schedule.sorted_order[begin + i]);
@@ -168,16 +183,16 @@ __device__ inline float precision_element(const EstimatorBatch& batch,
     pairs = (u - share * (u + batch.pair_weight * others)) / terms.across;
     if (memory_share == 0) return static_cast<float>(pairs);
   }
-  remembered =
-      (u - share * batch.slot.block_sums[block * batch.p + c]) / terms.across;
+  remembered = (u - share * batch.slot.block_sums[block * batch.p + c]) / terms.across;
   if (memory_share == 1) return static_cast<float>(remembered);
-  return static_cast<float>(memory_share < 0.5
-                                ? pairs + memory_share * (remembered - pairs)
-                                : remembered - (remembered - pairs) * (1 - memory_share));
+  return static_cast<float>(
+      memory_share < 0.5 ? pairs + memory_share * (remembered - pairs)
+                         : remembered - (remembered - pairs) * (1 - memory_share));
 }
 
 /// log det C. All threads must call it.
-__device__ __forceinline__ double block_log_det(const EstimatorBatch& batch, double* scratch) {
+__device__ __forceinline__ double block_log_det(const EstimatorBatch& batch,
+                                                double* scratch) {
   double sum = 0;
   for (int i = threadIdx.x; i < batch.blocks.correlated; i += blockDim.x) {
     const BlockTerms terms(batch.blocks, batch.unconstrained,
@@ -190,7 +205,8 @@ __device__ __forceinline__ double block_log_det(const EstimatorBatch& batch, dou
 /// The gradient of the objective in the parameters, into slot.parameter_gradient, after
 /// sum_batch(): exact for the remembered latents, or from the batch's pairs where there
 /// is no memory. All threads must call it.
-__device__ __forceinline__ void estimate_parameter_gradient(const EstimatorBatch& batch) {
+__device__ __forceinline__ void estimate_parameter_gradient(
+    const EstimatorBatch& batch) {
   const DeviceBlocks& blocks = batch.blocks;
   const double columns = batch.p;
   double* gradient = batch.slot.block_gradient;
@@ -231,8 +247,8 @@ __device__ __forceinline__ void estimate_parameter_gradient(const EstimatorBatch
       double square_of_sum = 0;
       for (int c = 0; c < batch.p; ++c) square_of_sum += sums[c] * sums[c];
       gradient[blocks.place[block]] +=
-          scale * (diagonal * sums[batch.p] + batch.pair_weight * off_diagonal *
-                                                  (square_of_sum - sums[batch.p]));
+          scale * (diagonal * sums[batch.p] +
+                   batch.pair_weight * off_diagonal * (square_of_sum - sums[batch.p]));
     }
     __syncthreads();
   }

@@ -34,27 +34,28 @@ struct EpochSetup {
 /// State and settings of R replicas in device memory; [R] unless said otherwise. Blocks
 /// that need no dependence may leave its pointers null.
 struct EpochReplicas {
-  std::int64_t count = 0;           ///< R
-  const bool* active = nullptr;     ///< null: all; others are left as they are
-  float* values = nullptr;          ///< [R, P]
-  float* first_moment = nullptr;    ///< [R, P]
-  float* infinity_norm = nullptr;   ///< [R, P]
-  std::int64_t* steps = nullptr;    ///< taken so far
+  std::int64_t count = 0;             ///< R
+  const bool* active = nullptr;       ///< null: all; others are left as they are
+  float* values = nullptr;            ///< [R, P]
+  float* first_moment = nullptr;      ///< [R, P]
+  float* infinity_norm = nullptr;     ///< [R, P]
+  std::int64_t* steps = nullptr;      ///< taken so far
   const float* decay_mask = nullptr;  ///< [P], 1 where weight decay applies
   const float* learning_rate = nullptr;
   const float* weight_decay = nullptr;
   /// Share of memory in the flow's gradient: 0 pairs, 1 memory.
   const double* memory_share = nullptr;
-  const bool* moves_dependence = nullptr;     ///< schedule joint
-  const double* dependence_rate = nullptr;    ///< multiple of the learning rate
-  const double* prior = nullptr;              ///< weight of the Beta(2, 2) prior
-  double* unconstrained = nullptr;            ///< [R, k]
-  double* dependence_moment = nullptr;        ///< [R, k]
-  double* dependence_norm = nullptr;          ///< [R, k]
-  std::int64_t* dependence_steps = nullptr;   ///< taken so far
-  float* memory = nullptr;                    ///< [R, n, p] last known latents
-  double* train_nll = nullptr;                ///< result
-  std::int64_t* skipped = nullptr;  ///< steps with gradients that are not finite, added to
+  const bool* moves_dependence = nullptr;    ///< schedule joint
+  const double* dependence_rate = nullptr;   ///< multiple of the learning rate
+  const double* prior = nullptr;             ///< weight of the Beta(2, 2) prior
+  double* unconstrained = nullptr;           ///< [R, k]
+  double* dependence_moment = nullptr;       ///< [R, k]
+  double* dependence_norm = nullptr;         ///< [R, k]
+  std::int64_t* dependence_steps = nullptr;  ///< taken so far
+  float* memory = nullptr;                   ///< [R, n, p] last known latents
+  double* train_nll = nullptr;               ///< result
+  std::int64_t* skipped =
+      nullptr;  ///< steps with gradients that are not finite, added to
 };
 
 /// Rows and their order in an epoch, in device memory.
@@ -65,9 +66,9 @@ struct EpochRows {
   const float* rate_factor = nullptr;   ///< [batches], on the learning rates
 };
 
-/// Trains replicas as Trainer::run_epoch does. One thread block trains one replica; what
-/// it computes does not depend on the others, bit for bit, and no sum is taken in an
-/// order that could change from run to run.
+/// Trains replicas as Trainer::run_epoch does. One thread block trains one replica;
+/// what it computes does not depend on the others, bit for bit, and no sum is taken in
+/// an order that could change from run to run.
 class EpochCuda {
  public:
   /// Whether the flow fits (FusedFlowCuda::fits).
