@@ -7,15 +7,13 @@
 //     WORK SECONDS        does the work again and again for so many seconds; the answer
 //                         is the seconds of one step, or of one row. See works().
 //
-// One thread.
+// One thread; seconds are those of the processor.
 #include <ATen/ATen.h>
-#include <ATen/Version.h>
 #include <c10/core/GradMode.h>
 #include <cblas.h>
 #include <fmt/format.h>
 #include <torch/version.h>
 
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -30,6 +28,7 @@
 #include "kinflow/core/device.h"
 #include "kinflow/core/version.h"
 #include "kinflow/flow/density.h"
+#include "measure.h"
 #include "speed_problems.h"
 
 namespace kinflow {
@@ -38,6 +37,11 @@ namespace {
 constexpr std::int64_t kScoredRows = 100000;
 /// Epochs before weights are handed out: splines that are not straight lines.
 constexpr int kFirstEpochs = 5;
+#ifdef __clang__
+constexpr const char* kCompiler = "Clang";
+#else
+constexpr const char* kCompiler = "GCC";
+#endif
 
 /// Something to measure. `run` does `units` steps or rows.
 struct Work {
@@ -46,13 +50,12 @@ struct Work {
 };
 
 double seconds_per_unit(const Work& work, double seconds) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
+  const double start = processor_seconds();
   double passed = 0, units = 0;
   do {
     work.run();
     units += work.units;
-    passed = std::chrono::duration<double>(Clock::now() - start).count();
+    passed = processor_seconds() - start;
   } while (passed < seconds);
   return passed / units;
 }
@@ -202,8 +205,8 @@ std::string about() {
   std::istringstream blas(openblas_get_config());
   std::string name, number;
   blas >> name >> number;
-  return fmt::format("kinflow {}; GCC {}; LibTorch {}; {} {}", version(), __VERSION__,
-                     TORCH_VERSION, name, number);
+  return fmt::format("kinflow {}; {} {}; LibTorch {}; {} {} ({})", version(), kCompiler,
+                     __VERSION__, TORCH_VERSION, name, number, openblas_get_corename());
 }
 
 void answer_requests() {
