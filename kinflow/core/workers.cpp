@@ -1,6 +1,8 @@
 // Waking, sharing out and waiting.
 #include "kinflow/core/workers.h"
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace kinflow {
@@ -25,7 +27,19 @@ void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
   while (value.load(std::memory_order_acquire) == old) value.wait(old);
 }
 
+std::unique_ptr<Workers>& team_of_process() {
+  static auto team = std::make_unique<Workers>(1);
+  return team;
+}
+
 }  // namespace
+
+Workers& shared_workers() { return *team_of_process(); }
+
+void set_worker_threads(std::int64_t threads) {
+  auto& team = team_of_process();
+  if (team->threads() != threads) team = std::make_unique<Workers>(threads);
+}
 
 Workers::Workers(std::int64_t threads) {
   for (std::int64_t i = 1; i < threads; ++i) {
@@ -40,7 +54,8 @@ Workers::~Workers() {
 }
 
 void Workers::run_turns(std::int64_t turns, Call call, const void* work) {
-  if (team_.empty() || turns <= 1) {
+  std::unique_lock lock(in_use_, std::defer_lock);
+  if (team_.empty() || turns <= 1 || !lock.try_lock()) {
     for (std::int64_t i = 0; i < turns; ++i) call(work, i, 0);
     return;
   }

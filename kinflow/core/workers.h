@@ -45,6 +45,7 @@ class Workers {
   void take_turns(std::int64_t thread);
   void wait_for_work(std::int64_t thread);
 
+  std::mutex in_use_;
   Call call_ = nullptr;
   const void* work_ = nullptr;
   std::int64_t turns_ = 0;
@@ -56,5 +57,11 @@ class Workers {
   std::exception_ptr error_;
   std::vector<std::thread> team_;
 };
+
+/// The team of the whole process: as many threads as set_worker_threads() said last, 1
+/// before that.
+Workers& shared_workers();
+/// Must not be called while the team is at work.
+void set_worker_threads(std::int64_t threads);
 
 }  // namespace kinflow

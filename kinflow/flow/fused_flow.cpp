@@ -267,11 +267,6 @@ void FusedFlow<Real>::from_latent(const Real* values, const RowSet<Real>& rows,
 }
 
 template <typename Real>
-void FusedFlow<Real>::adamax(const AdamaxStep<Real>& step) const {
-  kernels_->table->adamax(step);
-}
-
-template <typename Real>
 void FusedBatch<Real>::to_latent(const Real* values, const RowSet<Real>& rows,
                                  Real* latents, Real* log_abs_det, Workers& workers) {
   const auto& k = *flow_.kernels_;
@@ -336,6 +331,14 @@ void FusedBatch<Real>::gradient(const Real* values, const Real* latent_slopes,
   }
 }
 
+template <typename Real>
+void adamax_step(const AdamaxStep<Real>& step) {
+  static const auto* const table = kernels_of<Real>(InstructionSet::best);
+  table->adamax(step);
+}
+
+template void adamax_step(const AdamaxStep<float>& step);
+template void adamax_step(const AdamaxStep<double>& step);
 template class FusedFlow<float>;
 template class FusedFlow<double>;
 template class FusedBatch<float>;

@@ -47,8 +47,6 @@ class FusedFlow {
   /// Data [count][p] from latents, which stand in `rows.data`.
   void from_latent(const Real* values, const RowSet<Real>& rows, Real* data,
                    Workers& workers) const;
-  /// One step of Adamax.
-  void adamax(const AdamaxStep<Real>& step) const;
 
  private:
   template <typename>
@@ -82,5 +80,9 @@ class FusedBatch {
   AlignedVector<Real> scratch_;    // of each thread
   AlignedVector<Real> partial_;    // gradients of groups of tiles, but for the first
 };
+
+/// One step of Adamax.
+template <typename Real>
+void adamax_step(const AdamaxStep<Real>& step);
 
 }  // namespace kinflow

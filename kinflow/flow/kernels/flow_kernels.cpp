@@ -271,12 +271,10 @@ template <typename Real, typename Number>
 inline void adamax_update(const AdamaxStep<Real>& step, const Number& gradient,
                           const Number& decays, Number& value, Number& moment,
                           Number& norm) {
-  constexpr Real kFirstDecay = Real(0.9), kNormDecay = Real(0.999);
-  constexpr Real kEpsilon = Real(1e-8);
   const Number slope = gradient + step.weight_decay * decays * value;
-  const Number size = larger(slope, Number(-slope)) + kEpsilon;
-  moment += (1 - kFirstDecay) * (slope - moment);
-  norm = larger(Number(norm * kNormDecay), size);
+  const Number size = larger(slope, Number(-slope)) + Real(kAdamaxEpsilon);
+  moment += Real(1 - kAdamaxFirstDecay) * (slope - moment);
+  norm = larger(Number(norm * Real(kAdamaxNormDecay)), size);
   value -= step.rate * moment / norm;
 }
 

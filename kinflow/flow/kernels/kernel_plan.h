@@ -56,6 +56,11 @@ struct Tile {
   std::int64_t rows;
 };
 
+/// Constants of Adamax (Kingma and Ba, 2015).
+inline constexpr double kAdamaxFirstDecay = 0.9;
+inline constexpr double kAdamaxNormDecay = 0.999;
+inline constexpr double kAdamaxEpsilon = 1e-8;
+
 template <typename Real>
 struct AdamaxStep {
   Real* values;
