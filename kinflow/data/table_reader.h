@@ -24,8 +24,8 @@ struct TableReadSizes {
 
 /// The only reader of tables: read_table() is its first piece, of all rows. Opening
 /// reads and checks the header, and that there is a row. A mistake in a later piece
-/// throws when that piece is asked for. A gap in memory use: an .npy array from a pipe
-/// is read whole, because its size must be known.
+/// throws when that piece is asked for. Only an .npy array from a pipe is held whole,
+/// because its length is part of what is checked.
 class TableReader {
  public:
   static constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <span>
@@ -65,17 +66,19 @@ class StreamProgress {
     const double seconds = seconds_so_far();
     if (seconds < kSilentSeconds || done >= total) return;
     was_reported_ = true;
+    // The whole is reported at the end only, whatever the numbers are rounded to.
     progress_.done = static_cast<std::int64_t>(done);
-    progress_.total = static_cast<std::int64_t>(total);
+    progress_.total = static_cast<std::int64_t>(std::ceil(total));
     progress_.unit = unit;
     progress_.status = status;
     progress_.seconds_left = done > 0 ? seconds * (total - done) / done : -1;
     logger_.progress(progress_);
   }
 
-  void end() {
+  void end(const std::string& status) {
     if (!was_reported_) return;
     progress_.done = progress_.total;
+    progress_.status = status;
     logger_.progress(progress_);
   }
 
@@ -140,7 +143,7 @@ class TableStream {
           give(computed);
           count(computed);
         });
-    progress_.end();
+    progress_.end(rows_so_far());
     if (rows_ == 0) fail_without_rows(header().source());
   }
 
@@ -161,8 +164,10 @@ class TableStream {
     rows_ += computed.rows;
     dropped_rows_ += computed.dropped_rows;
     progress_.report(computed.megabytes_done, megabytes(reader_.bytes_in_all()), "MB",
-                     fmt::format("{} rows", rows_));
+                     rows_so_far());
   }
+
+  std::string rows_so_far() const { return fmt::format("{} rows", rows_); }
 
   TableReader reader_;
   std::string job_;
@@ -290,7 +295,7 @@ void draw_rows(const Model& model, const DrawRequest& request,
         progress.report(static_cast<double>(given), static_cast<double>(request.rows),
                         "row", "");
       });
-  progress.end();
+  progress.end("");
   writer.finish();
 }
 

@@ -149,6 +149,17 @@ TEST_F(Stream, DrawsAreOneSequenceHoweverItIsCut) {
   }
 }
 
+TEST_F(Stream, MoreDrawsBeginWithTheSameOnes) {
+  const Model model = some_model();
+  const auto draws = [&](std::int64_t rows) {
+    draw_table(model,
+               {.rows = rows, .table = {}, .id = {}, .out = path("s.npy"), .seed = 5},
+               {.threads = 2, .rows_at_once = 10}, silent_);
+    return numbers("s.npy", {"x1", "x2"});
+  };
+  EXPECT_TRUE(at::allclose(draws(95).narrow(0, 0, 37), draws(37), 0, 1e-12));
+}
+
 TEST_F(Stream, DrawsForATableFollowItsContext) {
   const Model model = some_model({"c"});
   const std::string table = folder_.write("t.csv", some_table(100));
