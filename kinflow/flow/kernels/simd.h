@@ -83,14 +83,15 @@ inline To bit_cast(const From& from) {
   return to;
 }
 
+/// The smaller and the larger of two; where a is not a number, a.
 template <typename V>
 inline V smaller(const V& a, const V& b) {
-  return a < b ? a : b;
+  return b < a ? b : a;
 }
 
 template <typename V>
 inline V larger(const V& a, const V& b) {
-  return a > b ? a : b;
+  return a < b ? b : a;
 }
 
 template <typename Real>
@@ -99,7 +100,8 @@ inline Vec<Real> square_root(Vec<Real> x) {
   return x;
 }
 
-/// e^x; x is kept where the result neither overflows nor underflows.
+/// e^x; x is kept where the result neither overflows nor underflows. What is not a
+/// number stays so.
 template <typename Real>
 inline Vec<Real> exponential(Vec<Real> x) {
   using B = Bits<Real>;
@@ -117,7 +119,8 @@ inline Vec<Real> exponential(Vec<Real> x) {
     sum = sum * r + 1 / factorial;
   }
   const IntVec<Real> shift = bit_cast<IntVec<Real>>(rounded) << B::kMantissa;
-  return bit_cast<Vec<Real>>(bit_cast<IntVec<Real>>(sum) + shift);
+  const Vec<Real> power = bit_cast<Vec<Real>>(bit_cast<IntVec<Real>>(sum) + shift);
+  return x == x ? power : x;
 }
 
 /// Natural logarithm of normal positive numbers.
@@ -140,7 +143,8 @@ inline Vec<Real> logarithm(Vec<Real> x) {
   for (int i = B::kLogTerms - 1; i >= 0; --i) {
     sum = sum * square + Real(1) / Real(2 * i + 1);
   }
-  return (2 * s * sum + n * B::kLn2Low) + n * B::kLn2High;
+  const Vec<Real> result = (2 * s * sum + n * B::kLn2Low) + n * B::kLn2High;
+  return x == x ? result : x;
 }
 
 }  // namespace
