@@ -7,7 +7,8 @@ PACKAGES := g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas-dev
             liblapacke-dev libcli11-dev nlohmann-json3-dev libfmt-dev libpng-dev \
             libgtest-dev zlib1g-dev
 
-.PHONY: demo test build tool configure setup test-sanitize fuzz format clean
+.PHONY: demo test build tool configure setup test-sanitize fuzz bench bench-peers \
+        format clean
 
 ## Simulate dependent data, fit it with and without the dependence, draw the picture.
 demo: tool
@@ -47,6 +48,30 @@ fuzz:
 	  build/fuzz/tests/fuzz/fuzz_$$reader build/fuzz/corpus_$$reader \
 	    tests/fuzz/seeds/$$reader -max_total_time=$(FUZZ_SECONDS) -max_len=600 \
 	    -timeout=10 || exit 1; done
+
+## Speed of the parts of a training step and of whole epochs.
+bench: setup
+	@cmake/setup.sh libbenchmark-dev
+	@cmake --preset release -DKINFLOW_BENCHMARKS=ON > /dev/null
+	@cmake --build --preset release -j $(JOBS) --target benchmark_engine
+	$(BUILD)/benchmarks/benchmark_engine
+
+## kinflow in turn with PyTorch, zuko, nflows and normflows; writes its section of
+## docs/benchmarks.md. The libraries take several gigabytes below build/.
+PEERS := build/peers
+bench-peers: setup $(PEERS)/installed
+	@cmake --preset release -DKINFLOW_BENCHMARKS=ON > /dev/null
+	@cmake --build --preset release -j $(JOBS) --target benchmark_on_request
+	TORCHINDUCTOR_CACHE_DIR=$(CURDIR)/$(PEERS)/compiled $(PEERS)/bin/python \
+	  benchmarks/peers/compare.py $(BUILD)/benchmarks/benchmark_on_request \
+	  --page docs/benchmarks.md
+
+# python3-dev has the headers that compiled nets include.
+$(PEERS)/installed: benchmarks/peers/requirements.txt | setup
+	@cmake/setup.sh python3-venv python3-dev
+	python3 -m venv $(PEERS)
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
 
 format:
 	git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format -i

@@ -1,7 +1,8 @@
 // How the cost of every dependence structure grows with the rows: a table and a
 // picture.
 //
-//     benchmark_dependence_scale [FOLDER]    writes FOLDER/benchmarks.md and
+//     benchmark_dependence_scale [FOLDER]    writes its section of
+//                                            FOLDER/benchmarks.md, and
 //                                            FOLDER/img/dependence_scale.png
 //     benchmark_dependence_scale FOLDER NAME    only structures with NAME in their
 //                                            names; writes nothing
@@ -17,7 +18,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <sstream>
@@ -25,13 +25,13 @@
 #include <vector>
 
 #include "dependence_cases.h"
-#include "kinflow/core/atomic_file.h"
 #include "kinflow/core/device.h"
 #include "kinflow/dependence/iterative_relationship.h"
 #include "kinflow/dependence/relationship.h"
 #include "kinflow/report/figure.h"
 #include "kinflow/report/text_table.h"
 #include "measure.h"
+#include "page_section.h"
 
 namespace kinflow {
 namespace {
@@ -42,6 +42,7 @@ constexpr std::int64_t kLapackRows = 5000;
 /// The most rows for which the iterative way is compared with a decomposition.
 constexpr std::int64_t kMostDecomposed = 4000;
 constexpr double kLambda = 0.4;
+constexpr const char* kSection = "dependence structures";
 
 /// What one case costs. Plain numbers, so that it can go through a pipe.
 struct Cost {
@@ -202,11 +203,11 @@ std::string with_commas(std::int64_t number) {
   return fmt::format("{},{:03}", with_commas(number / 1000), number % 1000);
 }
 
-/// The page of the documentation.
-std::string page(const TextTable& table, const std::string& comparison,
-                 const std::string& iterative) {
+/// The section of the documentation.
+std::string section(const TextTable& table, const std::string& comparison,
+                    const std::string& iterative) {
   return fmt::format(
-      "# Benchmarks\n\n## Dependence structures\n\n"
+      "## Dependence structures\n\n"
       "Written by `benchmarks/dependence_scale.cpp` (configure with "
       "`-DKINFLOW_BENCHMARKS=ON`): one core, {} latent columns,\nfloat64. *Value and "
       "gradients* is the log-density, $C^{{-1}}U$ of all rows and the gradient in the "
@@ -264,9 +265,9 @@ struct Measurement {
   Cost cost;
 };
 
-/// The measurements of a page that was written before.
+/// The measurements of a section that was written before.
 std::vector<Measurement> read_page(const std::filesystem::path& page) {
-  std::ifstream file(page);
+  std::istringstream file(split_page(page, kSection).section);
   std::vector<Measurement> measurements;
   for (std::string line; std::getline(file, line);) {
     std::vector<std::string> cells;
@@ -354,8 +355,8 @@ void run(const std::filesystem::path& folder, const std::string& only) {
       with_commas(kLapackRows), ours, bare, ours / bare);
   fmt::print("\n{}\n{}\n{}\n", table.plain(), comparison, iterative);
   draw(measurements, folder);
-  write_file_atomically((folder / "benchmarks.md").string(),
-                        page(table, comparison, iterative));
+  replace_section(folder / "benchmarks.md", kSection,
+                  section(table, comparison, iterative));
 }
 
 }  // namespace

@@ -28,16 +28,18 @@ inline double seconds_of(const std::function<void()>& work) {
       .count();
 }
 
-/// Seconds of the processor, which other programs disturb less.
+/// Seconds of the processor that this process has used. Other programs disturb them
+/// less than those of the clock.
+inline double processor_seconds() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 inline double processor_seconds_of(const std::function<void()>& work) {
-  const auto now = [] {
-    timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  };
-  const double start = now();
+  const double start = processor_seconds();
   work();
-  return now() - start;
+  return processor_seconds() - start;
 }
 
 inline double median(std::vector<double> values) {

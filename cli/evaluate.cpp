@@ -11,6 +11,7 @@
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/evaluate/likelihood.h"
+#include "kinflow/evaluate/stream.h"
 #include "kinflow/report/text_table.h"
 #include "kinflow/train/run_folder.h"
 #include "options.h"
@@ -71,15 +72,6 @@ Likelihood score(const Given& given, const Model& model, const TableRows& rows,
                  const TableRows* observed, Console& console) {
   const auto& instead = given.parameter;
   const auto dependence = dependence_of(given, model);
-  if (!dependence.any_or_time()) {
-    if (observed != nullptr || !instead.empty()) {
-      throw InputError(
-          fmt::format("{}: expected a dependence, such as --group or --relationship, "
-                      "found none",
-                      observed != nullptr ? "--given" : "--parameter"));
-    }
-    return evaluate_likelihood(model, rows);
-  }
   const auto request =
       model.dependence.request_for_new_rows(dependence.resolve(), instead);
   const auto all = observed != nullptr ? append_rows(*observed, rows) : rows;
@@ -101,18 +93,9 @@ Likelihood score(const Given& given, const Model& model, const TableRows& rows,
                         has_observed_law ? &observed_law : nullptr);
 }
 
-void run(const Given& given, Console& console) {
-  if (!given.out.empty()) {
-    table_format(given.out);
-    auto inputs = input_files(given.dependence.resolve());
-    inputs.insert(inputs.end(), {given.table, given.given});
-    check_not_an_input(given.out, inputs);
-  }
-  set_threads(given.threads);
-  const auto model =
-      load_model(model_path_of(given.run), find_device(given.device), at::kDouble);
-  auto columns = columns_for(model, dependence_of(given, model).request);
-  columns.drop_missing = given.drop_missing;
+// Rows that depend on each other, and on observed ones, are needed all at once.
+void evaluate_together(const Given& given, const Model& model,
+                       const ColumnChoice& columns, Console& console) {
   const auto table = read_table(given.table);
   const auto rows = read_rows(table, columns);
   TableRows observed;
@@ -128,6 +111,36 @@ void run(const Given& given, Console& console) {
                 kept_columns(table, given.keep, rows.kept_rows, names));
   }
   print(likelihood, known, given.json);
+}
+
+void run(const Given& given, Console& console) {
+  if (!given.out.empty()) {
+    table_format(given.out);
+    auto inputs = input_files(given.dependence.resolve());
+    inputs.insert(inputs.end(), {given.table, given.given});
+    check_not_an_input(given.out, inputs);
+  }
+  set_threads(given.threads);
+  const auto model =
+      load_model(model_path_of(given.run), find_device(given.device), at::kDouble);
+  const auto dependence = dependence_of(given, model);
+  auto columns = columns_for(model, dependence.request);
+  columns.drop_missing = given.drop_missing;
+  if (dependence.any_or_time()) {
+    evaluate_together(given, model, columns, console);
+    return;
+  }
+  if (!given.given.empty() || !given.parameter.empty()) {
+    throw InputError(
+        fmt::format("{}: expected a dependence, such as --group or --relationship, "
+                    "found none",
+                    given.given.empty() ? "--parameter" : "--given"));
+  }
+  const auto likelihood = score_table(
+      model,
+      {.table = given.table, .out = given.out, .keep = given.keep, .columns = columns},
+      {.threads = given.threads, .stop = &stop_requested()}, console);
+  print(likelihood, nullptr, given.json);
 }
 
 }  // namespace

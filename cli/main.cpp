@@ -31,9 +31,9 @@ bool is_out_of_memory(const std::string& message) {
          message.find("out of memory") != std::string::npos;
 }
 
-int fail(const std::string& message, int code) {
+int fail(kinflow::cli::Console& console, const std::string& message, int code) {
   // One line, whatever a library put into its message.
-  std::fprintf(stderr, "kinflow: %s\n", message.substr(0, message.find('\n')).c_str());
+  console.info("kinflow: " + message.substr(0, message.find('\n')));
   return code;
 }
 
@@ -78,21 +78,23 @@ int main(int argc, char** argv) {
     if (std::fflush(stdout) != 0) throw InputError(system_message("stdout", "write"));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return fail(std::string(error.what()) + " (see --help)", kBadInput);
+    return fail(console, std::string(error.what()) + " (see --help)", kBadInput);
   } catch (const InputError& error) {
-    return fail(error.what(), kBadInput);
+    return fail(console, error.what(), kBadInput);
   } catch (const Interrupted& error) {
     console.info(error.what());
     return kInterrupted;
   } catch (const NumericalError& error) {
-    return fail(error.what(), kNumericalFailure);
+    return fail(console, error.what(), kNumericalFailure);
   } catch (const std::bad_alloc&) {
-    return fail(kOutOfMemory, kNumericalFailure);
+    return fail(console, kOutOfMemory, kNumericalFailure);
   } catch (const std::system_error& error) {
-    return fail(error.what(), kBadInput);
+    return fail(console, error.what(), kBadInput);
   } catch (const std::exception& error) {
-    if (is_out_of_memory(error.what())) return fail(kOutOfMemory, kNumericalFailure);
-    return fail(std::string("internal error: ") + error.what(), kNumericalFailure);
+    if (is_out_of_memory(error.what()))
+      return fail(console, kOutOfMemory, kNumericalFailure);
+    return fail(console, std::string("internal error: ") + error.what(),
+                kNumericalFailure);
   }
   return 0;
 }

@@ -8,11 +8,9 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
-#include <set>
 #include <thread>
 
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
 
 namespace kinflow::cli {
 namespace {
@@ -149,22 +147,6 @@ void check_not_an_input(const std::string& out,
     if (!std::filesystem::equivalent(out, input, ignored)) continue;
     throw InputError("--out: expected another file than the input, found " + out);
   }
-}
-
-std::vector<TextColumn> kept_columns(const Table& table,
-                                     const std::vector<std::string>& names,
-                                     const std::vector<std::int64_t>& rows,
-                                     const std::vector<std::string>& output_names) {
-  std::set<std::string> taken(output_names.begin(), output_names.end());
-  std::vector<TextColumn> columns;
-  for (const auto& name : names) {
-    if (!taken.insert(name).second) {
-      throw InputError("--keep: expected columns that the output has not, found " +
-                       in_quotes(name));
-    }
-    columns.push_back({name, labels(table, name, rows)});
-  }
-  return columns;
 }
 
 }  // namespace kinflow::cli

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "kinflow/data/table.h"
-#include "kinflow/data/write_table.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/row_relations.h"
 
@@ -47,13 +45,6 @@ std::string absolute(const std::string& path);
 
 /// InputError where an output would overwrite one of the files that are read.
 void check_not_an_input(const std::string& out, const std::vector<std::string>& inputs);
-
-/// Columns of a table to copy to an output beside `output_names`; InputError for a name
-/// that is there already.
-std::vector<TextColumn> kept_columns(const Table& table,
-                                     const std::vector<std::string>& names,
-                                     const std::vector<std::int64_t>& rows,
-                                     const std::vector<std::string>& output_names);
 
 /// The options that say how rows depend on each other, as typed.
 struct DependenceGiven {

@@ -13,6 +13,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/data/table.h"
 #include "kinflow/data/write_table.h"
+#include "kinflow/evaluate/stream.h"
 #include "kinflow/train/run_folder.h"
 #include "options.h"
 
@@ -121,14 +122,17 @@ std::int64_t rows_that_follow(const Given& given, const DependenceRequest& reque
       given.given, all, known));
 }
 
+void check_no_context(const Model& model) {
+  if (model.context_columns.empty()) return;
+  throw InputError(
+      "sample: expected --for TABLE, one row to draw for each of its rows, since the "
+      "model has context columns");
+}
+
 NewRows rows_to_draw(const Given& given, const DependenceRequest& request,
                      const Model& model, const TableRows* observed) {
   if (!given.rows_of.empty()) return rows_of_table(given, request, model);
-  if (!model.context_columns.empty()) {
-    throw InputError(
-        "sample: expected --for TABLE, one row to draw for each of its rows, since the "
-        "model has context columns");
-  }
+  check_no_context(model);
   if (!given.block_sizes.empty()) {
     return labelled_rows(labels_of_new_blocks(sizes_for(given)), request.group);
   }
@@ -140,7 +144,7 @@ NewRows rows_to_draw(const Given& given, const DependenceRequest& request,
   }
   const bool by_position = kind == DependenceKind::unstructured ||
                            (kind == DependenceKind::relationship && request.id.empty());
-  if (kind != DependenceKind::independent && !by_position) {
+  if (!by_position) {
     throw InputError(
         "sample: expected --for TABLE with the groups, ids or times of the rows to "
         "draw");
@@ -195,10 +199,9 @@ struct Drawn {
   std::vector<TextColumn> text;
 };
 
-Drawn draw(const Given& given, const Model& model, Console& console) {
+Drawn draw(const Given& given, const DependenceRequest& request, const Model& model,
+           Console& console) {
   Random random(given.seed, stream(Purpose::draws));
-  check_options(given, model);
-  const auto request = request_of(given, model);
   TableRows observed;
   if (!given.given.empty()) {
     observed = read_rows(given.given, columns_for(model, request));
@@ -207,10 +210,6 @@ Drawn draw(const Given& given, const Model& model, Console& console) {
   auto fresh = rows_to_draw(given, request, model, known);
   const auto& context = fresh.rows.context;
   Drawn drawn{.data = {}, .text = std::move(fresh.text)};
-  if (kind_of(request) == DependenceKind::independent) {
-    drawn.data = sample_rows(model, fresh.rows.data.size(0), context, random);
-    return drawn;
-  }
   auto all = fresh.rows;
   std::string source = given.rows_of.empty() ? "the rows to draw" : given.rows_of;
   if (known != nullptr) {
@@ -227,6 +226,18 @@ Drawn draw(const Given& given, const Model& model, Console& console) {
   return drawn;
 }
 
+void draw_independent(const Given& given, const DependenceRequest& request,
+                      const Model& model, Console& console) {
+  if (given.rows_of.empty()) check_no_context(model);
+  draw_table(model,
+             {.rows = given.rows_of.empty() ? needed_rows(given) : 0,
+              .table = given.rows_of,
+              .id = request.id,
+              .out = given.out,
+              .seed = given.seed},
+             {.threads = given.threads, .stop = &stop_requested()}, console);
+}
+
 void run(const Given& given, Console& console) {
   set_threads(given.threads);
   table_format(given.out);
@@ -234,7 +245,13 @@ void run(const Given& given, Console& console) {
   inputs.insert(inputs.end(), {given.given, given.rows_of});
   check_not_an_input(given.out, inputs);
   const auto model = load_model(model_path_of(given.run), at::kCPU, at::kDouble);
-  const auto drawn = draw(given, model, console);
+  check_options(given, model);
+  const auto request = request_of(given, model);
+  if (kind_of(request) == DependenceKind::independent) {
+    draw_independent(given, request, model, console);
+    return;
+  }
+  const auto drawn = draw(given, request, model, console);
   const auto data = drawn.data.contiguous();
   if (!at::isfinite(data).all().item<bool>()) {
     throw NumericalError(given.run + ": a drawn row is not finite");

@@ -87,15 +87,30 @@ void AtomicFile::commit() {
   sync_folder_of(target_);
 }
 
-void AtomicFile::flush() {
-  std::string_view left = buffer_;
-  while (!left.empty()) {
-    const ssize_t written = ::write(descriptor_, left.data(), left.size());
+template <typename WriteSome>
+void AtomicFile::write_all(std::string_view bytes, const WriteSome& write_some) {
+  while (!bytes.empty()) {
+    const ssize_t written = write_some(bytes);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail();
-    left.remove_prefix(static_cast<std::size_t>(written));
+    bytes.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+void AtomicFile::flush() {
+  write_all(buffer_, [&](std::string_view left) {
+    return ::write(descriptor_, left.data(), left.size());
+  });
   buffer_.clear();
+}
+
+void AtomicFile::overwrite(std::uint64_t offset, std::string_view bytes) {
+  flush();
+  write_all(bytes, [&](std::string_view left) {
+    const std::size_t done = bytes.size() - left.size();
+    return ::pwrite(descriptor_, left.data(), left.size(),
+                    static_cast<off_t>(offset + done));
+  });
 }
 
 void AtomicFile::fail() { throw InputError(system_message(path_, "write")); }

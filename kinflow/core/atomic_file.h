@@ -1,6 +1,7 @@
 // Output files that appear whole or not at all.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,11 +21,18 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::string_view bytes);
+  /// Replaces bytes that have been written. Not where is_direct().
+  void overwrite(std::uint64_t offset, std::string_view bytes);
+  /// True for a device or a pipe.
+  bool is_direct() const { return temporary_.empty(); }
   /// Brings everything to the disk and gives the file its name. Call once, last.
   void commit();
 
  private:
   void flush();
+  /// Calls write_some(bytes), which gives how many it wrote, until all are written.
+  template <typename WriteSome>
+  void write_all(std::string_view bytes, const WriteSome& write_some);
   /// Throws the error of the system call that has just failed.
   [[noreturn]] void fail();
 

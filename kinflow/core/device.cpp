@@ -1,4 +1,4 @@
-// Devices and threads of LibTorch and OpenBLAS.
+// Devices, and the threads of LibTorch, OpenBLAS and our own loops.
 #include "kinflow/core/device.h"
 
 #include <ATen/Context.h>
@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/workers.h"
 
 namespace kinflow {
 
@@ -29,6 +30,7 @@ at::Device find_device(const std::string& name) {
 void set_threads(std::int64_t threads) {
   at::set_num_threads(static_cast<int>(threads));
   openblas_set_num_threads(static_cast<int>(threads));
+  set_worker_threads(threads);
 }
 
 }  // namespace kinflow

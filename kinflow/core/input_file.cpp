@@ -13,6 +13,12 @@
 #include "kinflow/core/error.h"
 
 namespace kinflow {
+namespace {
+
+// Linux moves at most 2 GiB in one call.
+constexpr std::size_t kMostAtOnce = 1 << 30;
+
+}  // namespace
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
@@ -32,8 +38,7 @@ InputFile::~InputFile() { ::close(descriptor_); }
 std::size_t InputFile::read(void* to, std::size_t count) {
   std::size_t done = 0;
   while (done < count) {
-    // Linux moves at most 2 GiB in one call.
-    const std::size_t part = std::min<std::size_t>(count - done, 1 << 30);
+    const std::size_t part = std::min(count - done, kMostAtOnce);
     const ssize_t got = ::read(descriptor_, static_cast<char*>(to) + done, part);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw InputError(system_message(path_, "read"));
@@ -44,13 +49,26 @@ std::size_t InputFile::read(void* to, std::size_t count) {
 }
 
 void InputFile::read_exactly(void* to, std::size_t count) {
-  if (read(to, count) != count) {
-    throw InputError(path_ + ": the file ends before its data does");
+  if (read(to, count) != count) fail_at_early_end();
+}
+
+void InputFile::read_at(std::uint64_t offset, void* to, std::size_t count) const {
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t part = std::min(count - done, kMostAtOnce);
+    const ssize_t got = ::pread(descriptor_, static_cast<char*>(to) + done, part,
+                                static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw InputError(system_message(path_, "read"));
+    if (got == 0) fail_at_early_end();
+    done += static_cast<std::size_t>(got);
   }
 }
 
-std::string read_whole_file(const std::string& path) {
-  InputFile file(path);
+void InputFile::fail_at_early_end() const {
+  throw InputError(path_ + ": the file ends before its data does");
+}
+
+std::string read_to_end(InputFile& file) {
   std::string bytes;
   try {
     std::size_t done = 0;
@@ -64,9 +82,14 @@ std::string read_whole_file(const std::string& path) {
     }
     bytes.resize(done);
   } catch (const std::bad_alloc&) {
-    throw InputError(path + ": too large for the memory of this machine");
+    throw InputError(file.path() + ": too large for the memory of this machine");
   }
   return bytes;
+}
+
+std::string read_whole_file(const std::string& path) {
+  InputFile file(path);
+  return read_to_end(file);
 }
 
 }  // namespace kinflow

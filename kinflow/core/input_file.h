@@ -24,15 +24,21 @@ class InputFile {
   std::size_t read(void* to, std::size_t count);
   /// Reads exactly `count` bytes; an InputError where the file ends before.
   void read_exactly(void* to, std::size_t count);
+  /// The same from an offset of a regular file; does not move where read() goes on.
+  void read_at(std::uint64_t offset, void* to, std::size_t count) const;
 
  private:
+  [[noreturn]] void fail_at_early_end() const;
+
   std::string path_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;
   bool is_regular_ = false;
 };
 
-/// All bytes of a file; pipes are read to their end.
+/// What is left of a file; pipes are read to their end.
+std::string read_to_end(InputFile& file);
+/// All bytes of a file.
 std::string read_whole_file(const std::string& path);
 
 }  // namespace kinflow

@@ -12,6 +12,7 @@ namespace kinflow {
 struct QuoteError {
   std::size_t position;
   std::string message;
+  bool is_open;  ///< further bytes may close it
 };
 
 /// Walks over the cells of a text table from the start of a row.
@@ -55,7 +56,7 @@ class CellReader {
     for (;;) {
       const std::size_t quote = bytes_.find('"', from);
       if (quote == std::string_view::npos) {
-        throw QuoteError{start, "a quote that is not closed"};
+        throw QuoteError{start, "a quote that is not closed", true};
       }
       unescaped_ += bytes_.substr(from, quote - from);
       from = quote + 1;
@@ -64,7 +65,7 @@ class CellReader {
       ++from;
     }
     while (!ends_cell(from) && is_blank(bytes_[from])) ++from;
-    if (!ends_cell(from)) throw QuoteError{from, "text after a closing quote"};
+    if (!ends_cell(from)) throw QuoteError{from, "text after a closing quote", false};
     finish_at(from);
     return unescaped_;
   }

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -25,15 +27,6 @@ constexpr std::size_t kMaxDimensions = 32;
 constexpr std::string_view kDtypes =
     "float32, float64, int8 to int64, uint8 to uint64 or bool, little-endian";
 
-struct Header {
-  std::string dtype;  // "f8" from "<f8"
-  bool fortran_order = false;
-  std::vector<std::int64_t> shape;
-  std::uint64_t count = 0;        // of elements
-  std::uint64_t data_offset = 0;  // in the file
-  std::uint64_t element_bytes = 0;
-};
-
 /// Reads the Python literal that describes the array: a dict of the keys descr (text),
 /// fortran_order (True or False) and shape (a tuple of integers), each once.
 class DictReader {
@@ -41,8 +34,8 @@ class DictReader {
   DictReader(std::string_view text, const std::string& source)
       : text_(text), source_(source) {}
 
-  Header read() {
-    Header header;
+  NpyLayout read() {
+    NpyLayout layout;
     std::string descr;
     bool seen_descr = false, seen_order = false, seen_shape = false;
     expect('{');
@@ -53,10 +46,10 @@ class DictReader {
         descr = quoted_text();
         seen_descr = true;
       } else if (key == "fortran_order" && !seen_order) {
-        header.fortran_order = boolean();
+        layout.fortran_order = boolean();
         seen_order = true;
       } else if (key == "shape" && !seen_shape) {
-        header.shape = tuple();
+        layout.shape = tuple();
         seen_shape = true;
       } else {
         fail("unexpected key " + in_quotes(key) + " in the header");
@@ -67,10 +60,10 @@ class DictReader {
     if (!seen_descr || !seen_order || !seen_shape) {
       fail("the header lacks descr, fortran_order or shape");
     }
-    header.dtype = dtype_of(descr);
-    header.element_bytes =
-        header.dtype == "b1" ? 1 : static_cast<std::uint64_t>(header.dtype[1] - '0');
-    return header;
+    layout.dtype = dtype_of(descr);
+    layout.element_bytes =
+        layout.dtype == "b1" ? 1 : static_cast<std::uint64_t>(layout.dtype[1] - '0');
+    return layout;
   }
 
  private:
@@ -185,27 +178,27 @@ void check_preamble(const Preamble& preamble, std::uint64_t file_bytes,
 }
 
 /// Parses the dict and checks that the file is exactly as long as the array needs.
-Header read_header(std::string_view dict, const Preamble& preamble,
-                   std::uint64_t file_bytes, const std::string& source) {
-  Header header = DictReader(dict, source).read();
-  header.data_offset = preamble.dict_offset + preamble.dict_bytes;
-  const std::uint64_t data_bytes = file_bytes - header.data_offset;
-  std::uint64_t needed = header.element_bytes;
+NpyLayout parse_layout(std::string_view dict, const Preamble& preamble,
+                       std::uint64_t file_bytes, const std::string& source) {
+  NpyLayout layout = DictReader(dict, source).read();
+  layout.data_offset = preamble.dict_offset + preamble.dict_bytes;
+  const std::uint64_t data_bytes = file_bytes - layout.data_offset;
+  std::uint64_t needed = layout.element_bytes;
   bool fits = true;
-  header.count = 1;
-  for (const std::int64_t extent : header.shape) {
+  layout.count = 1;
+  for (const std::int64_t extent : layout.shape) {
     const auto factor = static_cast<std::uint64_t>(extent);
-    if (factor == 0) header.count = 0;
+    if (factor == 0) layout.count = 0;
     fits = fits && !__builtin_mul_overflow(needed, factor == 0 ? 1 : factor, &needed);
   }
-  if (fits && header.count > 0) header.count = needed / header.element_bytes;
-  if (header.count == 0) needed = 0;
+  if (fits && layout.count > 0) layout.count = needed / layout.element_bytes;
+  if (layout.count == 0) needed = 0;
   if (!fits || needed != data_bytes) {
     throw InputError(fmt::format(
         "{}: not a usable .npy file: expected {} bytes of data for its shape, found {}",
         source, fits ? std::to_string(needed) : "more than 2^64", data_bytes));
   }
-  return header;
+  return layout;
 }
 
 template <typename Element>
@@ -226,12 +219,9 @@ void convert(const char* data, std::vector<double>& values, const std::string& s
   }
 }
 
-std::vector<double> convert_all(const Header& header, const char* data,
-                                const std::string& source) {
-  std::vector<double> values(header.count);
-  const std::string& dtype = header.dtype;
+void convert_all(const std::string& dtype, const char* data,
+                 std::vector<double>& values, const std::string& source) {
   if (dtype == "f4") convert<float>(data, values, source);
-  if (dtype == "f8") convert<double>(data, values, source);
   if (dtype == "i1") convert<std::int8_t>(data, values, source);
   if (dtype == "i2") convert<std::int16_t>(data, values, source);
   if (dtype == "i4") convert<std::int32_t>(data, values, source);
@@ -240,7 +230,6 @@ std::vector<double> convert_all(const Header& header, const char* data,
   if (dtype == "u2") convert<std::uint16_t>(data, values, source);
   if (dtype == "u4") convert<std::uint32_t>(data, values, source);
   if (dtype == "u8") convert<std::uint64_t>(data, values, source);
-  return values;
 }
 
 /// From Fortran order (the first index runs fastest) to C order.
@@ -265,51 +254,92 @@ std::vector<double> to_row_major(const std::vector<double>& values,
   return result;
 }
 
-NpyArray finish(Header header, std::vector<double> values) {
-  if (header.fortran_order && header.shape.size() > 1) {
-    values = to_row_major(values, header.shape);
-  }
-  return {.shape = std::move(header.shape), .values = std::move(values)};
-}
-
 }  // namespace
 
+NpyReader::NpyReader(const std::string& path) : source_(path) {
+  const auto file = std::make_shared<InputFile>(path);
+  if (file->is_regular()) {
+    read_at_ = [file](std::uint64_t offset, void* to, std::size_t count) {
+      file->read_at(offset, to, count);
+    };
+    read_layout(file->size());
+    return;
+  }
+  const auto bytes = std::make_shared<const std::string>(read_to_end(*file));
+  read_at_ = [bytes](std::uint64_t offset, void* to, std::size_t count) {
+    std::memcpy(to, bytes->data() + offset, count);
+  };
+  read_layout(bytes->size());
+}
+
+NpyReader::NpyReader(std::string_view bytes, const std::string& source)
+    : source_(source) {
+  read_at_ = [bytes](std::uint64_t offset, void* to, std::size_t count) {
+    std::memcpy(to, bytes.data() + offset, count);
+  };
+  read_layout(bytes.size());
+}
+
+void NpyReader::read_layout(std::uint64_t file_bytes) {
+  std::string start(std::min<std::uint64_t>(file_bytes, 12), '\0');
+  read_at_(0, start.data(), start.size());
+  const Preamble preamble = read_preamble(start, source_);
+  check_preamble(preamble, file_bytes, source_);
+  std::string dict(preamble.dict_bytes, '\0');
+  read_at_(preamble.dict_offset, dict.data(), dict.size());
+  layout_ = parse_layout(dict, preamble, file_bytes, source_);
+}
+
+std::int64_t NpyReader::rows() const {
+  return layout_.shape.empty() ? 1 : layout_.shape[0];
+}
+
+std::vector<double> NpyReader::read(std::int64_t first, std::int64_t count) const {
+  if (count == 0 || layout_.count == 0) return {};
+  const auto all = static_cast<std::uint64_t>(rows());
+  const auto from = static_cast<std::uint64_t>(first);
+  const auto wanted = static_cast<std::uint64_t>(count);
+  const std::uint64_t per_row = layout_.count / all;
+  const bool by_columns = layout_.fortran_order && layout_.shape.size() > 1;
+  // In Fortran order the wanted rows of every column lie together.
+  const bool is_scattered = by_columns && wanted < all;
+  const std::uint64_t runs = is_scattered ? per_row : 1;
+  const std::uint64_t run = wanted * per_row / runs;
+  const std::uint64_t start = by_columns ? from : from * per_row;
+
+  const std::uint64_t bytes = layout_.element_bytes;
+  const auto read_runs = [&](char* to) {
+    for (std::uint64_t i = 0; i < runs; ++i) {
+      const std::uint64_t element = start + i * all;
+      read_at_(layout_.data_offset + element * bytes, to + i * run * bytes,
+               run * bytes);
+    }
+  };
+  std::vector<double> values(wanted * per_row);
+  if (layout_.dtype == "f8") {
+    read_runs(reinterpret_cast<char*>(values.data()));
+  } else {
+    std::vector<char> raw(values.size() * bytes);
+    read_runs(raw.data());
+    convert_all(layout_.dtype, raw.data(), values, source_);
+  }
+  if (!by_columns) return values;
+  auto shape = layout_.shape;
+  shape[0] = count;
+  return to_row_major(values, shape);
+}
+
 NpyArray parse_npy(std::string_view bytes, const std::string& source) {
-  const Preamble preamble = read_preamble(bytes.substr(0, 12), source);
-  check_preamble(preamble, bytes.size(), source);
-  Header header = read_header(bytes.substr(preamble.dict_offset, preamble.dict_bytes),
-                              preamble, bytes.size(), source);
-  auto values = convert_all(header, bytes.data() + header.data_offset, source);
-  return finish(std::move(header), std::move(values));
+  const NpyReader reader(bytes, source);
+  return {.shape = reader.layout().shape, .values = reader.read(0, reader.rows())};
 }
 
 NpyArray read_npy(const std::string& path) {
-  InputFile file(path);
-  if (!file.is_regular()) return parse_npy(read_whole_file(path), path);
-  std::string start(12, '\0');
-  start.resize(file.read(start.data(), start.size()));
-  const Preamble preamble = read_preamble(start, path);
-  check_preamble(preamble, file.size(), path);
-  // The dict may be shorter than the two bytes of it that version 1 has in `start`.
-  std::string dict = start.substr(preamble.dict_offset);
-  if (dict.size() > preamble.dict_bytes) return parse_npy(read_whole_file(path), path);
-  const std::size_t known = dict.size();
-  dict.resize(preamble.dict_bytes);
-  file.read_exactly(dict.data() + known, dict.size() - known);
-  Header header = read_header(dict, preamble, file.size(), path);
-  if (header.dtype == "f8") {
-    std::vector<double> values(header.count);
-    file.read_exactly(values.data(), values.size() * sizeof(double));
-    return finish(std::move(header), std::move(values));
-  }
-  std::vector<char> data(header.count * header.element_bytes);
-  file.read_exactly(data.data(), data.size());
-  auto values = convert_all(header, data.data(), path);
-  return finish(std::move(header), std::move(values));
+  const NpyReader reader(path);
+  return {.shape = reader.layout().shape, .values = reader.read(0, reader.rows())};
 }
 
-void write_npy(const std::string& path, const std::vector<std::int64_t>& shape,
-               std::span<const double> values) {
+std::string npy_preamble(const std::vector<std::int64_t>& shape) {
   std::string extents;
   for (const std::int64_t extent : shape) extents += fmt::format("{}, ", extent);
   if (shape.size() > 1) extents.resize(extents.size() - 2);
@@ -319,11 +349,16 @@ void write_npy(const std::string& path, const std::vector<std::int64_t>& shape,
   // The data starts at a multiple of 64 bytes, after a newline.
   dict.append(63 - (10 + dict.size()) % 64, ' ').push_back('\n');
   const auto dict_bytes = static_cast<std::uint16_t>(dict.size());
+  std::string preamble(kMagic);
+  preamble.append("\x01\x00", 2);
+  preamble.append(reinterpret_cast<const char*>(&dict_bytes), 2);
+  return preamble + dict;
+}
+
+void write_npy(const std::string& path, const std::vector<std::int64_t>& shape,
+               std::span<const double> values) {
   AtomicFile file(path);
-  file.write(kMagic);
-  file.write(std::string_view("\x01\x00", 2));
-  file.write({reinterpret_cast<const char*>(&dict_bytes), 2});
-  file.write(dict);
+  file.write(npy_preamble(shape));
   file.write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
   file.commit();
 }

@@ -16,7 +16,8 @@ TableFormat table_format(const std::string& path);
 
 /// A table whose structure has been checked: a header with unique names and at least
 /// one row, every row with as many cells as the header. Cells stay text until a column
-/// is asked for, so a column of labels needs no declaration.
+/// is asked for, so a column of labels needs no declaration. It is all of a file, or a
+/// piece of one (TableReader).
 ///
 /// Missing cells are empty, `NA` or `nan` in any case. Unquoted cells lose the blanks
 /// around them. An .npy file is a table with the columns x1 .. xp.
@@ -26,6 +27,8 @@ class Table {
   const std::string& source() const { return source_; }
   const std::vector<std::string>& names() const { return names_; }
   std::int64_t rows() const { return rows_; }
+  /// Rows of the file that stand before a piece.
+  std::int64_t first_row() const { return first_row_; }
 
   /// Position of a column; throws InputError that lists the columns there are.
   std::int64_t column_index(const std::string& name) const;
@@ -33,22 +36,28 @@ class Table {
   std::int64_t line_of_row(std::int64_t row) const;
 
  private:
-  friend class TableParser;
+  friend class TableReader;
+  friend class TextTableSource;
+  friend class ArrayTableSource;
   friend class RowReader;
 
   std::string source_;
   std::vector<std::string> names_;
   std::int64_t rows_ = 0;
-  std::string bytes_;                    // text files: the file
+  std::int64_t first_row_ = 0;
+  std::int64_t first_line_ = 1;          // text files: of bytes_
+  std::string bytes_;                    // text files: the rows
   std::vector<std::size_t> row_starts_;  // text files: offset of each row in bytes_
   char delimiter_ = ',';
   std::vector<double> numbers_;  // .npy files: [rows x columns], row-major
 };
 
+/// All rows of a file.
 Table read_table(const std::string& path);
 
 /// The same for bytes in memory; `source` stands for the file in messages.
-Table parse_table(std::string bytes, const std::string& source, TableFormat format);
+Table parse_table(std::string_view bytes, const std::string& source,
+                  TableFormat format);
 
 enum class MissingPolicy {
   refuse,  ///< a missing cell is an error that names line and column
@@ -59,6 +68,7 @@ struct NumericMatrixOptions {
   MissingPolicy missing = MissingPolicy::refuse;
   /// Columns that are no numbers but must not be missing either, such as the group.
   std::vector<std::string> label_columns = {};
+  bool may_drop_all = false;  ///< in a piece of a table no row needs to be left
 };
 
 /// Columns of a table as finite numbers.
@@ -71,9 +81,12 @@ struct NumericMatrix {
   std::int64_t dropped_rows = 0;
 };
 
+/// Throws the InputError of a table in which every row has a missing value.
+[[noreturn]] void fail_without_rows(const std::string& source);
+
 /// The named columns as numbers. Throws InputError for an unknown column or one named
 /// twice, a cell that is no number, an infinite one, a missing one under
-/// MissingPolicy::refuse, and where no row is left.
+/// MissingPolicy::refuse, and where no row is left unless that is allowed.
 NumericMatrix numeric_matrix(const Table& table,
                              const std::vector<std::string>& columns,
                              const NumericMatrixOptions& options = {});

@@ -82,6 +82,10 @@ std::vector<std::int64_t> all_rows(const Table& table) {
 
 }  // namespace
 
+void fail_without_rows(const std::string& source) {
+  throw InputError(source + ": every row has a missing value");
+}
+
 NumericMatrix numeric_matrix(const Table& table,
                              const std::vector<std::string>& columns,
                              const NumericMatrixOptions& options) {
@@ -142,9 +146,7 @@ NumericMatrix numeric_matrix(const Table& table,
     matrix.kept_rows.push_back(row);
   }
   matrix.rows = static_cast<std::int64_t>(matrix.kept_rows.size());
-  if (matrix.rows == 0) {
-    throw InputError(table.source() + ": every row has a missing value");
-  }
+  if (matrix.rows == 0 && !options.may_drop_all) fail_without_rows(table.source());
   return matrix;
 }
 

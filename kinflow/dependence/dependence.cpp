@@ -91,6 +91,11 @@ at::Tensor LatentMemory::exchange_rows(const at::Tensor& rows,
   return previous;
 }
 
+double share_from_unconstrained(double unconstrained) {
+  return std::clamp(1 / (1 + std::exp(-unconstrained)), kSmallestShare,
+                    1 - kSmallestShare);
+}
+
 Dependence::~Dependence() = default;
 
 at::Tensor Dependence::quadratic(const at::Tensor& parameters,

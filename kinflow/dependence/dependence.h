@@ -46,6 +46,9 @@ class LatentMemory {
   at::Tensor latents_;
 };
 
+/// A parameter in (0, 1) from its logit, kept in [1e-9, 1 - 1e-9].
+double share_from_unconstrained(double unconstrained);
+
 /// The law of unknown rows given observed ones: each column of the unknown latents is
 /// normal with its column of `mean` and the common `covariance`.
 struct ConditionalLaw {

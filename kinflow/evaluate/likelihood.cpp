@@ -16,24 +16,11 @@ namespace {
 
 // Means over rows, and checks that they are finite.
 Likelihood summarize(const at::Tensor& density, const TableRows& rows) {
-  const auto count = rows.data.size(0);
-  Likelihood result{.rows = count,
-                    .mean_nll_nats = -density.mean().item<double>(),
-                    .row_log_density_nats = density,
-                    .joint_log_density_nats = {}};
-  if (count > 1) {
-    result.standard_error_nats =
-        density.std().item<double>() / std::sqrt(static_cast<double>(count));
-  }
-  result.bits_per_dimension =
-      result.mean_nll_nats / std::numbers::ln2 / static_cast<double>(rows.data.size(1));
-  if (!std::isfinite(result.mean_nll_nats)) {
-    const auto worst = at::isfinite(density).logical_not().to(at::kLong).argmax();
-    throw NumericalError(fmt::format(
-        "the density of row {} of the table is not finite: is it far outside the "
-        "training data?",
-        rows.kept_rows.at(static_cast<std::size_t>(worst.item<std::int64_t>())) + 1));
-  }
+  check_finite_density(density, rows);
+  RunningMean mean;
+  mean.add(density);
+  auto result = likelihood_of(mean, rows.data.size(1));
+  result.row_log_density_nats = density;
   return result;
 }
 
@@ -58,11 +45,49 @@ double finite_joint(double joint) {
 
 }  // namespace
 
+void RunningMean::add(const at::Tensor& values) {
+  const auto numbers = values.contiguous();
+  const double* number = numbers.data_ptr<double>();
+  for (std::int64_t i = 0; i < numbers.numel(); ++i) {
+    ++count;
+    const double before = number[i] - mean;
+    mean += before / static_cast<double>(count);
+    squares += before * (number[i] - mean);
+  }
+}
+
+Likelihood likelihood_of(const RunningMean& log_density, std::int64_t columns) {
+  const auto count = static_cast<double>(log_density.count);
+  Likelihood result{.rows = log_density.count,
+                    .mean_nll_nats = -log_density.mean,
+                    .row_log_density_nats = {},
+                    .joint_log_density_nats = {}};
+  if (log_density.count > 1) {
+    result.standard_error_nats = std::sqrt(log_density.squares / (count - 1) / count);
+  }
+  result.bits_per_dimension =
+      result.mean_nll_nats / std::numbers::ln2 / static_cast<double>(columns);
+  return result;
+}
+
+at::Tensor row_log_density(const LatentResult& latents) {
+  return standard_normal_log_density(latents.latents) + latents.log_abs_det;
+}
+
+void check_finite_density(const at::Tensor& density, const TableRows& rows) {
+  const auto bad = at::isfinite(density).logical_not();
+  if (!bad.any().item<bool>()) return;
+  const auto first = bad.to(at::kLong).argmax().item<std::int64_t>();
+  throw NumericalError(fmt::format(
+      "the density of row {} of the table is not finite: is it far outside the "
+      "training data?",
+      rows.first_row + rows.kept_rows.at(static_cast<std::size_t>(first)) + 1));
+}
+
 Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
                                const RowLaw* law) {
   const auto latents = model.to_latent(rows.data, rows.context);
-  auto result = summarize(
-      standard_normal_log_density(latents.latents) + latents.log_abs_det, rows);
+  auto result = summarize(row_log_density(latents), rows);
   if (law != nullptr) {
     result.joint_log_density_nats =
         finite_joint(joint_log_density(*law->law, law->parameters, latents));

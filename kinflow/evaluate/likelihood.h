@@ -19,10 +19,29 @@ struct Likelihood {
   /// Of that mean, as if rows were independent; NaN for one row.
   double standard_error_nats = std::numeric_limits<double>::quiet_NaN();
   double bits_per_dimension = 0;
-  at::Tensor row_log_density_nats;  ///< [rows] float64, of single rows
+  /// [rows] float64, of single rows; undefined where they were not kept.
+  at::Tensor row_log_density_nats;
   /// log p of all rows together under the learned dependence, where one was given.
   std::optional<double> joint_log_density_nats;
 };
+
+/// Mean and sum of squared deviations from it, value by value (Welford): the same for
+/// any division of the values into pieces.
+struct RunningMean {
+  std::int64_t count = 0;
+  double mean = 0;
+  double squares = 0;
+
+  void add(const at::Tensor& values);
+};
+
+/// The measures that follow from the mean of the rows' log-densities.
+Likelihood likelihood_of(const RunningMean& log_density, std::int64_t columns);
+
+/// Log-density of every row by itself, [n], from its latents.
+at::Tensor row_log_density(const LatentResult& latents);
+/// NumericalError that names the first row whose density is not finite.
+void check_finite_density(const at::Tensor& density, const TableRows& rows);
 
 /// Scores rows, and all of them together under their law where there is one.
 Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,

@@ -3,17 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include "kinflow/dependence/independent.h"
-
 namespace kinflow {
-
-at::Tensor sample_rows(const Model& model, std::int64_t rows, const at::Tensor& context,
-                       Random& random) {
-  return sample_dependent(model,
-                          {.law = std::make_unique<Independent>(rows),
-                           .parameters = at::empty({0}, at::kDouble)},
-                          context, random);
-}
 
 at::Tensor sample_dependent(const Model& model, const RowLaw& law,
                             const at::Tensor& context, Random& random) {

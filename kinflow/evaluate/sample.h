@@ -1,4 +1,5 @@
-// Draws from a model: independent rows, dependent rows, and rows given observed ones.
+// Draws from a model: dependent rows, and rows given observed ones. Independent rows
+// are drawn by draw_table() (stream.h).
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,6 @@
 #include "kinflow/train/table_rows.h"
 
 namespace kinflow {
-
-/// Independent rows in original units, [n, p] float64; one for each row of `context`
-/// [n, c] where the model has one.
-at::Tensor sample_rows(const Model& model, std::int64_t rows, const at::Tensor& context,
-                       Random& random);
 
 /// Rows that depend on each other by a law.
 at::Tensor sample_dependent(const Model& model, const RowLaw& law,

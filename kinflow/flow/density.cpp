@@ -1,4 +1,5 @@
-// Row densities, piece by piece.
+// Latents and densities of many rows: by fused kernels on the CPU, elsewhere by
+// tensors.
 #include "kinflow/flow/density.h"
 
 #include <ATen/ATen.h>
@@ -9,29 +10,95 @@
 #include <numbers>
 #include <vector>
 
+#include "kinflow/core/workers.h"
+#include "kinflow/flow/fused_flow.h"
+
 namespace kinflow {
 namespace {
 
 // Rows whose intermediate results stay in the second-level cache.
 constexpr std::int64_t kRowsAtOnce = 2048;
 
-// Calls use(rows, context) for consecutive pieces of [R or 1, n, ...] tensors.
-template <typename Use>
+// The tensor version, piece by piece: one(rows, context) for consecutive pieces of
+// [R or 1, n, ...] tensors.
+template <typename One>
 void for_each_piece(const Flow& flow, const at::Tensor& rows, const at::Tensor& context,
-                    const Use& use) {
-  const c10::NoGradGuard no_grad;
+                    const One& one) {
   const std::int64_t total = rows.size(1);
   for (std::int64_t start = 0; start < total; start += kRowsAtOnce) {
     const std::int64_t count = std::min(kRowsAtOnce, total - start);
     const auto piece = [&](const at::Tensor& all) {
       return all.narrow(1, start, count).expand({flow.replicas(), count, all.size(2)});
     };
-    use(piece(rows), context.defined() ? piece(context) : at::Tensor());
+    one(piece(rows), context.defined() ? piece(context) : at::Tensor());
   }
 }
 
 at::Tensor with_replica_axis(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.unsqueeze(0) : tensor;
+}
+
+LatentResult latents_by_tensors(const Flow& flow, const at::Tensor& data,
+                                const at::Tensor& context) {
+  std::vector<at::Tensor> latents, log_abs_dets;
+  for_each_piece(flow, with_replica_axis(data), with_replica_axis(context),
+                 [&](const at::Tensor& rows, const at::Tensor& steering) {
+                   auto result = flow.to_latent(rows, steering);
+                   latents.push_back(std::move(result.latents));
+                   log_abs_dets.push_back(std::move(result.log_abs_det));
+                 });
+  return {.latents = at::cat(latents, 1), .log_abs_det = at::cat(log_abs_dets, 1)};
+}
+
+at::Tensor data_by_tensors(const Flow& flow, const at::Tensor& latents,
+                           const at::Tensor& context) {
+  std::vector<at::Tensor> pieces;
+  for_each_piece(flow, latents, with_replica_axis(context),
+                 [&](const at::Tensor& rows, const at::Tensor& steering) {
+                   pieces.push_back(flow.from_latent(rows, steering));
+                 });
+  return at::cat(pieces, 1);
+}
+
+template <typename Real>
+RowSet<Real> row_set(const at::Tensor& data, const at::Tensor& context) {
+  return {.data = data.data_ptr<Real>(),
+          .context = context.defined() ? context.data_ptr<Real>() : nullptr,
+          .count = data.size(0)};
+}
+
+at::Tensor contiguous(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.contiguous() : tensor;
+}
+
+template <typename Real>
+LatentResult latents_by_kernels(const Flow& flow, const at::Tensor& data,
+                                const at::Tensor& context) {
+  const FusedFlow<Real> fused(make_plan(flow.options()));
+  const auto rows = row_set<Real>(data, context);
+  LatentResult result{
+      .latents =
+          at::empty({flow.replicas(), data.size(0), data.size(1)}, data.options()),
+      .log_abs_det = at::empty({flow.replicas(), data.size(0)}, data.options())};
+  for (std::int64_t r = 0; r < flow.replicas(); ++r) {
+    fused.to_latent(flow.values()[r].data_ptr<Real>(), rows,
+                    result.latents[r].data_ptr<Real>(),
+                    result.log_abs_det[r].data_ptr<Real>(), shared_workers());
+  }
+  return result;
+}
+
+template <typename Real>
+at::Tensor data_by_kernels(const Flow& flow, const at::Tensor& latents,
+                           const at::Tensor& context) {
+  const FusedFlow<Real> fused(make_plan(flow.options()));
+  auto data = at::empty_like(latents);
+  for (std::int64_t r = 0; r < flow.replicas(); ++r) {
+    fused.from_latent(flow.values()[r].data_ptr<Real>(),
+                      row_set<Real>(latents[r], context), data[r].data_ptr<Real>(),
+                      shared_workers());
+  }
+  return data;
 }
 
 }  // namespace
@@ -44,36 +111,26 @@ at::Tensor standard_normal_log_density(const at::Tensor& latents) {
 
 at::Tensor row_log_density(const Flow& flow, const at::Tensor& data,
                            const at::Tensor& context) {
-  std::vector<at::Tensor> pieces;
-  for_each_piece(flow, with_replica_axis(data), with_replica_axis(context),
-                 [&](const at::Tensor& rows, const at::Tensor& steering) {
-                   const auto result = flow.to_latent(rows, steering);
-                   pieces.push_back(standard_normal_log_density(result.latents) +
-                                    result.log_abs_det);
-                 });
-  return at::cat(pieces, 1);
+  const auto result = all_latents(flow, data, context);
+  return standard_normal_log_density(result.latents) + result.log_abs_det;
 }
 
 LatentResult all_latents(const Flow& flow, const at::Tensor& data,
                          const at::Tensor& context) {
-  std::vector<at::Tensor> latents, log_abs_dets;
-  for_each_piece(flow, with_replica_axis(data), with_replica_axis(context),
-                 [&](const at::Tensor& rows, const at::Tensor& steering) {
-                   auto result = flow.to_latent(rows, steering);
-                   latents.push_back(std::move(result.latents));
-                   log_abs_dets.push_back(std::move(result.log_abs_det));
-                 });
-  return {.latents = at::cat(latents, 1), .log_abs_det = at::cat(log_abs_dets, 1)};
+  const c10::NoGradGuard no_grad;
+  if (!data.is_cpu()) return latents_by_tensors(flow, data, context);
+  return data.scalar_type() == at::kFloat
+             ? latents_by_kernels<float>(flow, data.contiguous(), contiguous(context))
+             : latents_by_kernels<double>(flow, data.contiguous(), contiguous(context));
 }
 
 at::Tensor all_data(const Flow& flow, const at::Tensor& latents,
                     const at::Tensor& context) {
-  std::vector<at::Tensor> pieces;
-  for_each_piece(flow, latents, with_replica_axis(context),
-                 [&](const at::Tensor& rows, const at::Tensor& steering) {
-                   pieces.push_back(flow.from_latent(rows, steering));
-                 });
-  return at::cat(pieces, 1);
+  const c10::NoGradGuard no_grad;
+  if (!latents.is_cpu()) return data_by_tensors(flow, latents, context);
+  return latents.scalar_type() == at::kFloat
+             ? data_by_kernels<float>(flow, latents.contiguous(), contiguous(context))
+             : data_by_kernels<double>(flow, latents.contiguous(), contiguous(context));
 }
 
 }  // namespace kinflow

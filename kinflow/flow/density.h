@@ -10,8 +10,7 @@ namespace kinflow {
 /// log of the standard normal density of every row: [..., p] -> [...].
 at::Tensor standard_normal_log_density(const at::Tensor& latents);
 
-/// Log-density of every row by itself, [R, n]. Works through the rows in pieces that
-/// stay in the cache; records no gradients.
+/// Log-density of every row by itself, [R, n], without gradients.
 /// @param data     [n, p], the same rows for every replica
 /// @param context  [n, c] or undefined
 at::Tensor row_log_density(const Flow& flow, const at::Tensor& data,

@@ -3,14 +3,11 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
+
+#include "kinflow/flow/kernels/kernel_plan.h"
+
 namespace kinflow {
-namespace {
-
-constexpr double kFirstDecay = 0.9;
-constexpr double kNormDecay = 0.999;
-constexpr double kEpsilon = 1e-8;
-
-}  // namespace
 
 Adamax::Adamax(const at::Tensor& parameters)
     : first_moment(at::zeros_like(parameters)),
@@ -24,17 +21,21 @@ void Adamax::step(at::Tensor& parameters, const at::Tensor& gradient,
   const auto decayed = weight_decay.defined()
                            ? at::addcmul(gradient, parameters, weight_decay)
                            : gradient;
-  const auto moment = at::lerp(first_moment, decayed, 1 - kFirstDecay);
+  const auto moment = at::lerp(first_moment, decayed, 1 - kAdamaxFirstDecay);
   const auto norm =
-      at::maximum(infinity_norm * kNormDecay, decayed.abs().add(kEpsilon));
+      at::maximum(infinity_norm * kAdamaxNormDecay, decayed.abs().add(kAdamaxEpsilon));
   const auto count = steps + 1;
-  const auto correction =
-      1 - at::pow(at::full_like(learning_rate, kFirstDecay), count.to(learning_rate));
+  const auto correction = 1 - at::pow(at::full_like(learning_rate, kAdamaxFirstDecay),
+                                      count.to(learning_rate));
   const auto next = parameters - learning_rate / correction * moment / norm;
   first_moment = at::where(active, moment, first_moment);
   infinity_norm = at::where(active, norm, infinity_norm);
   steps = at::where(active, count, steps);
   parameters.copy_(at::where(active, next, parameters));
+}
+
+double Adamax::correction(std::int64_t steps) {
+  return 1 - std::pow(kAdamaxFirstDecay, static_cast<double>(steps));
 }
 
 void Adamax::reset(const at::Tensor& which) {

@@ -20,6 +20,8 @@ class Adamax {
   void step(at::Tensor& parameters, const at::Tensor& gradient,
             const at::Tensor& learning_rate, const at::Tensor& weight_decay,
             const at::Tensor& active);
+  /// What the learning rate of step number `steps` (from 1) is divided by.
+  static double correction(std::int64_t steps);
   /// Forgets the moments of the replicas where `which` [R, 1] bool holds.
   void reset(const at::Tensor& which);
 

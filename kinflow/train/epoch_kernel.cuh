@@ -11,7 +11,7 @@ constexpr double kFirstDecay = 0.9;
 constexpr double kNormDecay = 0.999;
 constexpr double kEpsilon = 1e-8;
 // As in train/trainer.cpp: batches for which train_nll takes one value of log det C.
-constexpr int kLogDetInterval = 16;
+constexpr int kLogDetBatches = 16;
 
 // Brings a replica's values and moments into the slot, or back.
 __device__ __forceinline__ void exchange_images(const DeviceFlow& flow,
@@ -177,7 +177,7 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow,
         batch.count > 1 ? (n - 1) / static_cast<double>(batch.count - 1) : 0.0;
     const std::int64_t numbers = static_cast<std::int64_t>(batch.count) * p;
     batch.latents = slot.layers + flow.couplings * numbers;
-    if (b % kLogDetInterval == 0 && a.blocks.blocks > 0) {
+    if (b % kLogDetBatches == 0 && a.blocks.blocks > 0) {
       const double sum = block_log_det(batch, scratch);
       if (threadIdx.x == 0) log_det = sum;
     }

@@ -32,23 +32,28 @@ std::vector<Value> append_values(std::vector<Value> first,
 TableRows read_rows(const Table& table, const ColumnChoice& choice) {
   auto names = choice.columns;
   names.insert(names.end(), choice.context.begin(), choice.context.end());
-  NumericMatrixOptions options{.missing = choice.drop_missing ? MissingPolicy::drop
-                                                              : MissingPolicy::refuse};
+  NumericMatrixOptions options{
+      .missing = choice.drop_missing ? MissingPolicy::drop : MissingPolicy::refuse,
+      .may_drop_all = choice.may_drop_all};
   options.label_columns = choice.id;
   for (const auto& column : {choice.group, choice.time}) {
     if (!column.empty()) options.label_columns.push_back(column);
   }
   auto matrix = numeric_matrix(table, names, options);
 
-  const auto values = at::tensor(matrix.values, at::kDouble)
-                          .view({matrix.rows, static_cast<std::int64_t>(names.size())});
+  const auto values = at::from_blob(
+      matrix.values.data(), {matrix.rows, static_cast<std::int64_t>(names.size())},
+      at::kDouble);
   const auto data_width = static_cast<std::int64_t>(choice.columns.size());
   const auto context_width = static_cast<std::int64_t>(choice.context.size());
-  TableRows rows{.data = values.narrow(1, 0, data_width).contiguous(),
-                 .kept_rows = std::move(matrix.kept_rows),
-                 .table_rows = table.rows()};
+  TableRows rows{
+      .data = values.narrow(1, 0, data_width).clone(at::MemoryFormat::Contiguous),
+      .kept_rows = std::move(matrix.kept_rows),
+      .table_rows = table.rows(),
+      .first_row = table.first_row()};
   if (context_width > 0) {
-    rows.context = values.narrow(1, data_width, context_width).contiguous();
+    rows.context =
+        values.narrow(1, data_width, context_width).clone(at::MemoryFormat::Contiguous);
   }
   if (!choice.group.empty()) rows.labels = labels(table, choice.group, rows.kept_rows);
   if (!choice.time.empty()) rows.times = times(table, choice.time, rows.kept_rows);

@@ -22,6 +22,7 @@ struct TableRows {
   std::vector<SampleId> ids = {};  ///< [n] empty without columns of ids
   std::vector<std::int64_t> kept_rows = {};  ///< [n] row of the table
   std::int64_t table_rows = 0;  ///< before rows with missing values were dropped
+  std::int64_t first_row = 0;   ///< rows of the file before a piece of a table
 };
 
 /// Columns to read from a table that holds data for a model or a request.
@@ -32,6 +33,7 @@ struct ColumnChoice {
   std::string time = {};  ///< of numbers, or of dates such as 2024-03-31
   bool drop_missing = false;
   std::vector<std::string> id = {};  ///< individual, or family and individual
+  bool may_drop_all = false;         ///< in a piece of a table no row needs to be left
 };
 TableRows read_rows(const Table& table, const ColumnChoice& choice);
 TableRows read_rows(const std::string& path, const ColumnChoice& choice);

@@ -25,9 +25,6 @@ constexpr std::int64_t kRateSteps = 32;
 // A replica has diverged when its NLL is this many nats per column above its start.
 constexpr double kDivergenceNatsPerColumn = 5;
 constexpr double kRestartFactor = 0.1;
-// Batches for which the history takes one value of log det C: for some structures it
-// costs as much as all rows.
-constexpr std::size_t kLogDetInterval = 16;
 // Numbers kept of an epoch and a replica.
 constexpr std::int64_t kHistoryColumns = 4;
 
@@ -47,33 +44,81 @@ at::Tensor finite(const at::Tensor& latents) {
   return at::nan_to_num(latents, 0, 0, 0);
 }
 
-bool needs_memory(const TrainOptions& options, const Dependence& dependence) {
-  if (dependence.parameter_count() == 0) return false;
-  if (options.estimator == Estimator::memory) return true;
-  return options.estimator == Estimator::hybrid &&
-         (options.schedule == Schedule::joint || options.memory_share > 0);
+// One number of every replica's options, [R, 1].
+template <typename Of>
+at::Tensor column_of(const std::vector<TrainOptions>& options, at::Device device,
+                     const Of& of) {
+  std::vector<double> numbers;
+  for (const auto& replica : options)
+    numbers.push_back(static_cast<double>(of(replica)));
+  return at::tensor(numbers, at::kDouble).unsqueeze(1).to(device);
+}
+
+void check_shared(const std::vector<TrainOptions>& options, std::int64_t replicas) {
+  const auto& first = options.front();
+  const bool is_shared =
+      std::all_of(options.begin(), options.end(), [&](const TrainOptions& other) {
+        return other.epochs == first.epochs && other.batch_size == first.batch_size &&
+               other.patience == first.patience && other.seed == first.seed &&
+               other.stage_epochs == first.stage_epochs;
+      });
+  if (is_shared && static_cast<std::int64_t>(options.size()) == replicas) return;
+  throw InputError(
+      "[Trainer] expected options of each replica with common epochs, batch size, "
+      "patience, stages and seed, received others");
 }
 
 }  // namespace
 
 Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
-                 const TrainOptions& options, const at::Tensor& start)
+                 const TrainOptions& options, const at::Tensor& start, Engine engine)
+    : Trainer(
+          flow, dependence, std::move(data),
+          std::vector<TrainOptions>(static_cast<std::size_t>(flow.replicas()), options),
+          start, engine) {}
+
+Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
+                 std::vector<TrainOptions> options, const at::Tensor& start,
+                 Engine engine)
     : flow_(flow),
       dependence_(dependence),
       data_(std::move(data)),
-      options_(options),
-      batch_bounds_(batch_bounds(data_.train.size(0), options.batch_size)),
-      memory_(needs_memory(options, dependence) ? dependence.make_memory() : nullptr),
-      flow_optimizer_(flow.values()),
-      unconstrained_(dependence.to_unconstrained(start)),
-      dependence_optimizer_(unconstrained_) {
+      options_(std::move(options)),
+      batch_bounds_(batch_bounds(data_.train.size(0), options_.at(0).batch_size)),
+      state_(flow, dependence.to_unconstrained(start)) {
+  check_shared(options_, flow.replicas());
+  replica_training_ = make_replica_training(state_, dependence, data_.train,
+                                            data_.train_context, options_, engine);
+  const auto device = flow.values().device();
+  const auto choice = [&](const TrainOptions& replica) {
+    return estimator_choice(replica, dependence);
+  };
+  const auto of = [&](const auto& number) {
+    return column_of(options_, device, number);
+  };
+  learning_rates_ = of([](const auto& o) { return o.learning_rate; });
+  weight_decays_ = of([](const auto& o) { return o.weight_decay; });
+  dependence_rates_ = of([](const auto& o) { return o.dependence_rate; });
+  priors_ = of([](const auto& o) { return o.prior; });
+  memory_shares_ = of([&](const auto& o) { return choice(o).memory_share; });
+  moves_parameters_ =
+      of([&](const auto& o) { return choice(o).moves_parameters; }).gt(0);
+  has_stages_ =
+      of([](const auto& o) { return o.schedule == Schedule::alternating; }).gt(0);
+  if (!replica_training_) {
+    pass_ = make_batch_pass(flow, data_.train, data_.train_context, engine);
+    if (std::any_of(options_.begin(), options_.end(),
+                    [&](const auto& o) { return choice(o).needs_memory; })) {
+      memory_ = dependence.make_memory();
+    }
+  }
   const c10::NoGradGuard no_grad;
   const auto column = [&](at::ScalarType type, double value) {
     return at::full({flow.replicas(), 1}, value, flow.values().options().dtype(type));
   };
   rate_factor_ = column(flow.values().scalar_type(), 1);
   restarts_ = column(at::kLong, 0);
-  skipped_ = column(at::kLong, 0);
+  state_.skipped = column(at::kLong, 0);
   best_epoch_ = column(at::kLong, 0);
   initial_nll_ = valid_nll();
   if (!at::isfinite(initial_nll_).all().item<bool>()) {
@@ -89,125 +134,140 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
                  initial_nll_, learning_rate(0));
 }
 
-at::Tensor Trainer::for_all_replicas(const at::Tensor& rows) const {
-  return rows.unsqueeze(0).expand({flow_.replicas(), rows.size(0), rows.size(1)});
-}
-
 void Trainer::reset_memory() {
-  if (!memory_) return;
-  memory_->reset(all_train_latents());
+  if (memory_) memory_->reset(all_train_latents());
+  if (replica_training_) replica_training_->reset_memory(all_train_latents());
 }
 
 at::Tensor Trainer::is_stopped() const {
-  return (best_epoch_ + options_.patience)
+  return (best_epoch_ + shared_options().patience)
       .le(epoch_)
       .logical_or(restarts_.gt(kMaximumRestarts));
 }
 
 bool Trainer::finished() const {
-  return epoch_ >= options_.epochs || is_stopped().all().item<bool>();
+  return epoch_ >= shared_options().epochs || is_stopped().all().item<bool>();
 }
 
 at::Tensor Trainer::all_train_latents() const {
   return finite(all_latents(flow_, data_.train, data_.train_context).latents);
 }
 
-at::Tensor Trainer::learning_rate(std::int64_t batch) const {
+double Trainer::rate_factor(std::int64_t batch) const {
   const auto batches = static_cast<std::int64_t>(batch_bounds_.size()) - 1;
   const std::int64_t decays =
-      kRateSteps * (epoch_ * batches + batch) / (options_.epochs * batches);
-  return rate_factor_ *
-         (options_.learning_rate * std::pow(kRateDecay, static_cast<double>(decays)));
+      kRateSteps * (epoch_ * batches + batch) / (shared_options().epochs * batches);
+  return std::pow(kRateDecay, static_cast<double>(decays));
+}
+
+at::Tensor Trainer::learning_rate(std::int64_t batch) const {
+  return learning_rates_ * rate_factor_ * rate_factor(batch);
+}
+
+EpochPlan Trainer::plan_epoch() const {
+  Random random(shared_options().seed, stream(Purpose::row_order, epoch_));
+  EpochPlan plan{.order = random.permutation(data_.train.size(0)),
+                 .bounds = batch_bounds_,
+                 .rate_factors = {},
+                 .rates = {},
+                 .active = {}};
+  for (std::int64_t batch = 0; batch < plan.batches(); ++batch) {
+    plan.rate_factors.push_back(rate_factor(batch));
+  }
+  const auto rates = (learning_rates_ * rate_factor_).cpu();
+  const auto stopped = is_stopped().cpu();
+  for (std::int64_t replica = 0; replica < replicas(); ++replica) {
+    plan.rates.push_back(rates[replica].item<double>());
+    plan.active.push_back(stopped[replica].item<bool>() ? 0 : 1);
+  }
+  return plan;
 }
 
 void Trainer::run_epoch() {
-  const bool stage_begins = options_.schedule == Schedule::alternating && epoch_ > 0 &&
-                            epoch_ % options_.stage_epochs == 0;
-  if (stage_begins) parameter_stage();
+  const auto stage = shared_options().stage_epochs;
+  if (epoch_ > 0 && epoch_ % stage == 0) parameter_stage();
   // Sums are taken anew from the latents: rounding does not add up, and a checkpoint
   // needs the latents only.
   if (memory_) memory_->reset(memory_->latents());
-
-  Random random(options_.seed, stream(Purpose::row_order, epoch_));
-  const std::int64_t rows = data_.train.size(0);
-  const auto order = at::tensor(random.permutation(rows)).to(data_.train.device());
-  const auto batches = batch_bounds_.size() - 1;
-  const auto moves = dependence_.has_costly_parameters()
-                         ? std::min(batches, static_cast<std::size_t>(kCostlySteps))
-                         : batches;
-  const bool is_joint =
-      options_.schedule == Schedule::joint && dependence_.parameter_count() > 0;
-  auto train_nll = at::zeros_like(best_nll_);
-  for (std::size_t batch = 0; batch < batches; ++batch) {
-    const std::int64_t begin = batch_bounds_[batch];
-    const std::int64_t count = batch_bounds_[batch + 1] - begin;
-    if (batch % kLogDetInterval == 0) {
-      log_det_ = dependence_.log_det(dependence_.from_unconstrained(unconstrained_));
-    }
-    train_nll +=
-        step(order.narrow(0, begin, count),
-             learning_rate(static_cast<std::int64_t>(batch)),
-             is_joint && (batch + 1) * moves / batches != batch * moves / batches) *
-        (static_cast<double>(count) / static_cast<double>(rows));
-  }
   const auto rate = learning_rate(0);
+  const auto plan = plan_epoch();
+  const auto columns = static_cast<double>(data_.train.size(1));
+  const auto train_nll =
+      (replica_training_ ? replica_training_->run_epoch(plan) : run_steps(plan)) +
+      (0.5 * columns * std::log(2 * std::numbers::pi) - data_.log_abs_det);
   ++epoch_;
   finish_epoch(train_nll, rate);
 }
 
+at::Tensor Trainer::run_steps(const EpochPlan& plan) {
+  const auto device = data_.train.device();
+  const auto order = at::tensor(plan.order).to(device);
+  const auto active = is_stopped().logical_not();
+  const auto batches = plan.batches();
+  const auto moves =
+      dependence_.has_costly_parameters() ? std::min(batches, kCostlySteps) : batches;
+  auto train_nll = at::zeros_like(best_nll_);
+  for (std::int64_t batch = 0; batch < batches; ++batch) {
+    const auto begin = plan.bounds[static_cast<std::size_t>(batch)];
+    const auto count = plan.bounds[static_cast<std::size_t>(batch) + 1] - begin;
+    if (batch % kLogDetInterval == 0) {
+      log_det_ =
+          dependence_.log_det(dependence_.from_unconstrained(state_.unconstrained));
+    }
+    train_nll +=
+        step(order.narrow(0, begin, count), learning_rate(batch), active,
+             (batch + 1) * moves / batches != batch * moves / batches) *
+        (static_cast<double>(count) / static_cast<double>(data_.train.size(0)));
+  }
+  return train_nll.masked_fill(active.logical_not(),
+                               std::numeric_limits<double>::quiet_NaN());
+}
+
 at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate,
-                         bool moves_dependence) {
-  const auto take = [&](const at::Tensor& all) {
-    return all.defined() ? for_all_replicas(all.index_select(0, rows)) : all;
-  };
-  const auto result = flow_.to_latent(take(data_.train), take(data_.train_context));
+                         const at::Tensor& active, bool moves_dependence) {
+  const c10::NoGradGuard no_grad;
+  const auto result = pass_->to_latent(rows);
 
   // The gradient of the quadratic form in a row is that row of C^-1 U, a constant here.
-  const auto parameters = dependence_.from_unconstrained(unconstrained_);
-  const auto latents = finite(result.latents.detach());
+  const auto parameters = dependence_.from_unconstrained(state_.unconstrained);
+  const auto latents = finite(result.latents);
   if (memory_) memory_->update(rows, latents);
   const auto precision_rows =
       estimated_precision_rows(parameters, rows, latents).to(latents.scalar_type());
-  const auto losses = (result.latents * precision_rows).sum(-1) - result.log_abs_det;
-  const auto gradient = flow_.gradient_of(losses.mean(1).sum());
+  const double per_row = 1 / static_cast<double>(rows.size(0));
+  const auto gradient = pass_->gradient(precision_rows * per_row, -per_row);
 
-  const c10::NoGradGuard no_grad;
-  const auto sound = at::isfinite(gradient.norm(2, 1, true));
-  skipped_ += sound.logical_not();
-  const auto decay = flow_.decay_mask() * options_.weight_decay;
-  flow_optimizer_.step(flow_.values(), gradient, rate, decay, sound);
-  if (moves_dependence) {
+  const auto type = flow_.values().scalar_type();
+  const auto is_finite = at::isfinite(gradient.norm(2, 1, true));
+  state_.skipped += is_finite.logical_not().logical_and(active);
+  const auto sound = is_finite.logical_and(active);
+  state_.flow_optimizer.step(flow_.values(), gradient, rate.to(type),
+                             flow_.decay_mask() * weight_decays_.to(type), sound);
+  if (moves_dependence && dependence_.parameter_count() > 0 &&
+      moves_parameters_.any().item<bool>()) {
     const auto parameter_gradient =
         memory_ ? memory_->parameter_gradient(parameters)
                 : dependence_.pairs_parameter_gradient(parameters, rows, latents);
-    step_dependence(parameters, parameter_gradient, rate * options_.dependence_rate,
-                    sound);
+    step_dependence(parameters, parameter_gradient, rate * dependence_rates_,
+                    sound.logical_and(moves_parameters_));
   }
-  return batch_nll(losses.detach(), latents, precision_rows);
+  // The likelihood has half of the quadratic form.
+  const auto columns = static_cast<double>(data_.train.size(1));
+  const auto losses =
+      ((result.latents - 0.5 * latents) * precision_rows).sum(-1) - result.log_abs_det;
+  return losses.to(at::kDouble).mean(1, true) +
+         log_det_.unsqueeze(1) *
+             (0.5 * columns / static_cast<double>(data_.train.size(0)));
 }
 
 at::Tensor Trainer::estimated_precision_rows(const at::Tensor& parameters,
                                              const at::Tensor& rows,
                                              const at::Tensor& latents) const {
-  const double share = memory_ == nullptr ? 0
-                       : options_.estimator == Estimator::memory
-                           ? 1
-                           : options_.memory_share;
-  if (share == 1) return memory_->precision_rows(parameters, rows);
-  const auto pairs = dependence_.pairs_rows(parameters, rows, latents);
-  if (share == 0) return pairs;
-  return at::lerp(pairs, memory_->precision_rows(parameters, rows), share);
-}
-
-// `losses` hold the whole quadratic form of a row; the likelihood has half of it.
-at::Tensor Trainer::batch_nll(const at::Tensor& losses, const at::Tensor& latents,
-                              const at::Tensor& precision_rows) const {
-  const auto columns = static_cast<double>(data_.train.size(1));
-  const auto half = (latents * precision_rows).sum(-1).mul(0.5);
-  auto nll = (losses - half).to(at::kDouble).mean(1, true);
-  nll += log_det_.unsqueeze(1) *
-         (0.5 * columns / static_cast<double>(data_.train.size(0)));
-  return nll + 0.5 * columns * std::log(2 * std::numbers::pi) - data_.log_abs_det;
+  if (!memory_) return dependence_.pairs_rows(parameters, rows, latents);
+  const auto remembered = memory_->precision_rows(parameters, rows);
+  if (memory_shares_.eq(1).all().item<bool>()) return remembered;
+  return at::lerp(dependence_.pairs_rows(parameters, rows, latents), remembered,
+                  memory_shares_.unsqueeze(2));
 }
 
 void Trainer::step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,
@@ -215,23 +275,30 @@ void Trainer::step_dependence(const at::Tensor& parameters, const at::Tensor& gr
   // A weak prior keeps the parameters of small blocks away from 0 and 1.
   const auto per_row =
       (dependence_.unconstrained_gradient(parameters, gradient) +
-       options_.prior * dependence_.unconstrained_prior_gradient(parameters)) /
+       priors_ * dependence_.unconstrained_prior_gradient(parameters)) /
       static_cast<double>(data_.train.size(0));
   const auto sound = at::isfinite(per_row).all(1, true).logical_and(active);
-  dependence_optimizer_.step(unconstrained_, per_row, rate.to(at::kDouble), {}, sound);
+  state_.dependence_optimizer.step(state_.unconstrained, per_row, rate, {}, sound);
 }
 
 void Trainer::parameter_stage() {
   const c10::NoGradGuard no_grad;
   if (dependence_.parameter_count() == 0) return;
-  try {
-    unconstrained_ = dependence_.to_unconstrained(dependence_.most_likely(
-        all_train_latents(), dependence_.from_unconstrained(unconstrained_),
-        options_.prior));
-  } catch (const NumericalError& error) {
-    warnings_.push_back(
-        fmt::format("epoch {}: the dependence parameters stay as they were: {}", epoch_,
-                    error.what()));
+  const auto moves = has_stages_.logical_and(is_stopped().logical_not());
+  for (std::int64_t replica = 0; replica < replicas(); ++replica) {
+    if (!moves[replica].item<bool>()) continue;
+    const auto latents =
+        finite(all_latents(flow_, data_.train, data_.train_context).latents);
+    auto own = state_.unconstrained.narrow(0, replica, 1);
+    try {
+      own.copy_(dependence_.to_unconstrained(dependence_.most_likely(
+          latents.narrow(0, replica, 1), dependence_.from_unconstrained(own),
+          options_[static_cast<std::size_t>(replica)].prior)));
+    } catch (const NumericalError& error) {
+      warnings_.push_back(
+          fmt::format("epoch {}: the dependence parameters stay as they were: {}",
+                      epoch_, error.what()));
+    }
   }
 }
 
@@ -243,7 +310,7 @@ at::Tensor Trainer::valid_nll() const {
   }
   const auto result = all_latents(flow_, data_.valid, data_.valid_context);
   const auto parameters =
-      dependence_.from_unconstrained(unconstrained_).matmul(data_.valid_weights);
+      dependence_.from_unconstrained(state_.unconstrained).matmul(data_.valid_weights);
   const auto density = data_.valid_law->log_density(parameters, result.latents) +
                        result.log_abs_det.to(at::kDouble).sum(1);
   return density.unsqueeze(1)
@@ -256,15 +323,15 @@ void Trainer::finish_epoch(const at::Tensor& train_nll, const at::Tensor& rate) 
   const c10::NoGradGuard no_grad;
   const auto nll = valid_nll();
   // A replica whose patience ended before this epoch stays as it was.
-  const auto in_time = (best_epoch_ + options_.patience)
+  const auto in_time = (best_epoch_ + shared_options().patience)
                            .ge(epoch_)
                            .logical_and(restarts_.le(kMaximumRestarts));
   const auto better = nll.lt(best_nll_).logical_and(in_time);
   best_nll_ = at::where(better, nll, best_nll_);
   best_epoch_ = at::where(better, at::full_like(best_epoch_, epoch_), best_epoch_);
   best_values_ = at::where(better, flow_.values(), best_values_);
-  best_parameters_ = at::where(better, dependence_.from_unconstrained(unconstrained_),
-                               best_parameters_);
+  best_parameters_ = at::where(
+      better, dependence_.from_unconstrained(state_.unconstrained), best_parameters_);
   add_to_history(train_nll, nll, rate);
   recover_diverged(nll);
 }
@@ -278,12 +345,12 @@ void Trainer::recover_diverged(const at::Tensor& nll) {
                             .logical_and(is_stopped().logical_not());
   if (!diverged.any().item<bool>()) return;
   flow_.values().copy_(at::where(diverged, best_values_, flow_.values()));
-  unconstrained_ = at::where(diverged, dependence_.to_unconstrained(best_parameters_),
-                             unconstrained_);
+  state_.unconstrained.copy_(at::where(
+      diverged, dependence_.to_unconstrained(best_parameters_), state_.unconstrained));
   rate_factor_ = at::where(diverged, rate_factor_ * kRestartFactor, rate_factor_);
   restarts_ += diverged;
-  flow_optimizer_.reset(diverged);
-  dependence_optimizer_.reset(diverged);
+  state_.flow_optimizer.reset(diverged);
+  state_.dependence_optimizer.reset(diverged);
   reset_memory();
   warnings_.push_back(fmt::format(
       "epoch {}: training diverged (validation NLL {}); back to the best weights with "
@@ -294,12 +361,12 @@ void Trainer::recover_diverged(const at::Tensor& nll) {
     throw NumericalError(fmt::format(
         "training diverged {} times, last at epoch {}; try a smaller --learning-rate "
         "(it was {})",
-        kMaximumRestarts + 1, epoch_, options_.learning_rate));
+        kMaximumRestarts + 1, epoch_, learning_rates_.max().item<double>()));
   }
 }
 
 at::Tensor Trainer::typical_parameters() const {
-  const auto parameters = dependence_.from_unconstrained(unconstrained_);
+  const auto parameters = dependence_.from_unconstrained(state_.unconstrained);
   if (parameters.size(1) == 0) return at::zeros_like(initial_nll_);
   return data_.typical_weights.defined() ? parameters.matmul(data_.typical_weights)
                                          : parameters.mean(1, true);
@@ -349,22 +416,22 @@ at::Tensor Trainer::best_parameters(std::int64_t replica) const {
 }
 
 std::int64_t Trainer::skipped_steps() const {
-  return skipped_.sum().item<std::int64_t>();
+  return state_.skipped.sum().item<std::int64_t>();
 }
 
 void Trainer::visit_state(
     const std::function<void(const std::string&, at::Tensor&)>& visit) {
   visit("flow.values", flow_.values());
-  visit("flow.first_moment", flow_optimizer_.first_moment);
-  visit("flow.infinity_norm", flow_optimizer_.infinity_norm);
-  visit("flow.steps", flow_optimizer_.steps);
-  visit("dependence.unconstrained", unconstrained_);
-  visit("dependence.first_moment", dependence_optimizer_.first_moment);
-  visit("dependence.infinity_norm", dependence_optimizer_.infinity_norm);
-  visit("dependence.steps", dependence_optimizer_.steps);
+  visit("flow.first_moment", state_.flow_optimizer.first_moment);
+  visit("flow.infinity_norm", state_.flow_optimizer.infinity_norm);
+  visit("flow.steps", state_.flow_optimizer.steps);
+  visit("dependence.unconstrained", state_.unconstrained);
+  visit("dependence.first_moment", state_.dependence_optimizer.first_moment);
+  visit("dependence.infinity_norm", state_.dependence_optimizer.infinity_norm);
+  visit("dependence.steps", state_.dependence_optimizer.steps);
   visit("rate_factor", rate_factor_);
   visit("restarts", restarts_);
-  visit("skipped", skipped_);
+  visit("skipped", state_.skipped);
   visit("initial_nll", initial_nll_);
   visit("best_nll", best_nll_);
   visit("best_epoch", best_epoch_);
@@ -372,12 +439,18 @@ void Trainer::visit_state(
   visit("best_parameters", best_parameters_);
 }
 
+const at::Tensor* Trainer::remembered_latents() const {
+  if (memory_) return &memory_->latents();
+  const bool has_memory = replica_training_ && replica_training_->memory().defined();
+  return has_memory ? &replica_training_->memory() : nullptr;
+}
+
 NamedTensors Trainer::state() {
   NamedTensors state;
   visit_state([&](const std::string& name, at::Tensor& tensor) {
     state[name] = tensor.detach().cpu().clone();
   });
-  if (memory_) state["memory"] = memory_->latents().cpu();
+  if (const auto* memory = remembered_latents()) state["memory"] = memory->cpu();
   auto history = at::empty(
       {static_cast<std::int64_t>(history_.size()), kHistoryColumns}, at::kDouble);
   auto* out = history.data_ptr<double>();
@@ -397,11 +470,12 @@ void Trainer::restore(const NamedTensors& state, const std::string& source) {
     tensor.copy_(
         expect_tensor(state, name, tensor.sizes(), tensor.scalar_type(), source));
   });
-  if (memory_) {
-    const auto& latents = memory_->latents();
-    memory_->reset(
-        expect_tensor(state, "memory", latents.sizes(), latents.scalar_type(), source)
-            .to(latents.device()));
+  if (const auto* memory = remembered_latents()) {
+    const auto latents =
+        expect_tensor(state, "memory", memory->sizes(), memory->scalar_type(), source)
+            .to(memory->device());
+    if (memory_) memory_->reset(latents);
+    if (replica_training_) replica_training_->reset_memory(latents);
   }
   // One record per epoch and replica from epoch 0 on, so their number tells the epoch.
   const auto records = state.find("history");
@@ -411,11 +485,12 @@ void Trainer::restore(const NamedTensors& state, const std::string& source) {
   const std::int64_t replicas = flow_.replicas();
   const auto history =
       expect_tensor(state, "history", {count, kHistoryColumns}, at::kDouble, source);
-  if (count == 0 || count % replicas != 0 || count / replicas - 1 > options_.epochs) {
+  if (count == 0 || count % replicas != 0 ||
+      count / replicas - 1 > shared_options().epochs) {
     throw InputError(
         fmt::format("{}: tensor 'history': expected {} rows for each of 1 to {} "
                     "epochs, found {} rows",
-                    source, replicas, options_.epochs + 1, count));
+                    source, replicas, shared_options().epochs + 1, count));
   }
   const auto* in = history.data_ptr<double>();
   history_.clear();

@@ -11,9 +11,11 @@
 
 #include "kinflow/dependence/dependence.h"
 #include "kinflow/flow/flow.h"
-#include "kinflow/train/adamax.h"
+#include "kinflow/train/batch_pass.h"
 #include "kinflow/train/options.h"
+#include "kinflow/train/replica_training.h"
 #include "kinflow/train/tensor_file.h"
+#include "kinflow/train/training_state.h"
 
 namespace kinflow {
 
@@ -46,8 +48,9 @@ struct EpochRecord {
   double typical_parameter = 0;  ///< of the dependence; 0 without parameters
 };
 
-/// Trains all replicas of a flow; each has its own weights, seed of the start and
-/// dependence parameters, all see the rows in the same order.
+/// Trains all replicas of a flow; each has its own weights, dependence parameters,
+/// learning rate and the like, all see the rows in the same order. A replica's numbers
+/// do not depend on the others. One that runs out of patience stays as it is.
 ///
 /// Dependence parameters whose every new value is costly take kCostlySteps steps an
 /// epoch, others one with every batch.
@@ -62,9 +65,16 @@ class Trainer {
   static constexpr std::int64_t kCostlySteps = 4;
 
   /// `flow` and `dependence` must outlive the trainer.
-  /// @param start  [R, k] float64, dependence parameters at the beginning
+  /// @param options  of each replica; they have the epochs, the batch size, the
+  ///                 patience, the stages and the seed in common
+  /// @param start    [R, k] float64, dependence parameters at the beginning
   Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
-          const TrainOptions& options, const at::Tensor& start);
+          std::vector<TrainOptions> options, const at::Tensor& start,
+          Engine engine = Engine::fused);
+  /// The same options for all replicas.
+  Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
+          const TrainOptions& options, const at::Tensor& start,
+          Engine engine = Engine::fused);
 
   /// True once all epochs are done or every replica ran out of patience.
   bool finished() const;
@@ -95,16 +105,18 @@ class Trainer {
   void restore(const NamedTensors& state, const std::string& source = "checkpoint");
 
  private:
-  at::Tensor for_all_replicas(const at::Tensor& rows) const;
+  const TrainOptions& shared_options() const { return options_.front(); }
+  double rate_factor(std::int64_t batch) const;
   at::Tensor learning_rate(std::int64_t batch) const;
+  EpochPlan plan_epoch() const;
+  at::Tensor run_steps(const EpochPlan& plan);
+  /// @param rate  [R, 1] float64  @param active  [R, 1] bool
   /// @param moves_dependence  whether the dependence parameters take a step too
   at::Tensor step(const at::Tensor& rows, const at::Tensor& rate,
-                  bool moves_dependence);
+                  const at::Tensor& active, bool moves_dependence);
   at::Tensor estimated_precision_rows(const at::Tensor& parameters,
                                       const at::Tensor& rows,
                                       const at::Tensor& latents) const;
-  at::Tensor batch_nll(const at::Tensor& losses, const at::Tensor& latents,
-                       const at::Tensor& precision_rows) const;
   void step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,
                        const at::Tensor& rate, const at::Tensor& active);
   void parameter_stage();
@@ -117,24 +129,28 @@ class Trainer {
   void add_to_history(const at::Tensor& train_nll, const at::Tensor& nll,
                       const at::Tensor& rate);
   at::Tensor all_train_latents() const;
+  /// Null where no estimator needs them.
+  const at::Tensor* remembered_latents() const;
   void visit_state(const std::function<void(const std::string&, at::Tensor&)>& visit);
 
   Flow& flow_;
   const Dependence& dependence_;
   TrainingData data_;
-  TrainOptions options_;
+  std::vector<TrainOptions> options_;  // of each replica
   std::vector<std::int64_t> batch_bounds_;
-  std::unique_ptr<LatentMemory> memory_;  // only where the estimator needs it
+  TrainingState state_;
+  std::unique_ptr<ReplicaTraining> replica_training_;  // null: steps by tensors,
+  std::unique_ptr<BatchPass> pass_;                    // with these two
+  std::unique_ptr<LatentMemory> memory_;  // only where an estimator needs it
 
-  Adamax flow_optimizer_;
-  at::Tensor unconstrained_;  // [R, k] float64
-  Adamax dependence_optimizer_;
+  // Options of the replicas, [R, 1] float64 or bool.
+  at::Tensor learning_rates_, weight_decays_, dependence_rates_, priors_;
+  at::Tensor memory_shares_, moves_parameters_, has_stages_;
 
   std::int64_t epoch_ = 0;
   at::Tensor log_det_;          // [R] of C, for the history; see kLogDetInterval
   at::Tensor rate_factor_;      // [R, 1] lowered by restarts
   at::Tensor restarts_;         // [R, 1] int64
-  at::Tensor skipped_;          // [R, 1] int64
   at::Tensor initial_nll_;      // [R, 1] float64
   at::Tensor best_nll_;         // [R, 1] float64
   at::Tensor best_epoch_;       // [R, 1] int64

@@ -10,9 +10,11 @@
 #include <csignal>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "kinflow/core/memory.h"
 #include "tests/data/helpers.h"
 
 namespace kinflow::cli {
@@ -64,6 +66,13 @@ class Process {
   /// Asks it to stop, as Ctrl-C does.
   void interrupt() {
     if (is_running()) ::kill(id_, SIGINT);
+  }
+
+  /// The most memory that it has held so far; nothing once it has ended.
+  std::optional<double> peak_memory_bytes() {
+    if (!is_running()) return std::nullopt;
+    return value_of_line(content_of("/proc/" + std::to_string(id_) + "/status"),
+                         "VmHWM");
   }
 
   /// Its exit code; -1 where a signal ended it.

@@ -37,6 +37,17 @@ TEST(AtomicFile, LargeContentIsWrittenWhole) {
   EXPECT_EQ(read_whole_file(folder.path("out")), bytes);
 }
 
+TEST(AtomicFile, BytesCanBeReplacedBeforeTheEnd) {
+  const TemporaryFolder folder;
+  AtomicFile file(folder.path("out"));
+  file.write("count: 0, " + std::string(3'000'000, 'x'));
+  file.overwrite(7, "7");
+  file.write("y");
+  file.commit();
+  EXPECT_EQ(content_of(folder.path("out")),
+            "count: 7, " + std::string(3'000'000, 'x') + "y");
+}
+
 TEST(AtomicFile, PlacesThatCannotBeWrittenAreRefused) {
   const TemporaryFolder folder;
   EXPECT_EQ(input_error_of([&] { AtomicFile(folder.path("no/out")); }),
@@ -89,6 +100,18 @@ TEST(InputFile, TheEndBeforeTheDataIsAnError) {
   EXPECT_TRUE(file.is_regular());
   char bytes[4];
   EXPECT_EQ(input_error_of([&] { file.read_exactly(bytes, 4); }),
+            folder.path("in") + ": the file ends before its data does");
+}
+
+TEST(InputFile, AnOffsetIsReadWithoutMovingOn) {
+  const TemporaryFolder folder;
+  InputFile file(folder.write("in", "abcdef"));
+  char bytes[3] = {};
+  file.read_at(4, bytes, 2);
+  EXPECT_STREQ(bytes, "ef");
+  EXPECT_EQ(file.read(bytes, 2), 2u);
+  EXPECT_STREQ(bytes, "ab");
+  EXPECT_EQ(input_error_of([&] { file.read_at(5, bytes, 2); }),
             folder.path("in") + ": the file ends before its data does");
 }
 

@@ -164,5 +164,25 @@ TEST(Npy, IntegersThatFloat64CannotHoldAreRefused) {
       (Numbers{0x1.0p60}));
 }
 
+TEST(Npy, PartsAlongTheFirstAxisAreThoseOfTheWhole) {
+  const std::string data =
+      raw<std::int16_t>({0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
+                         12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23});
+  for (const std::string order : {"False", "True"}) {
+    for (const std::string shape : {"(24,)", "(4, 6)", "(4, 3, 2)"}) {
+      const std::string bytes = npy(dict("<i2", shape, order), data);
+      const Numbers whole = parse_npy(bytes, "a.npy").values;
+      const NpyReader reader(bytes, "a.npy");
+      Numbers parts;
+      for (std::int64_t first = 0; first < reader.rows(); first += 3) {
+        const auto part =
+            reader.read(first, std::min<std::int64_t>(3, reader.rows() - first));
+        parts.insert(parts.end(), part.begin(), part.end());
+      }
+      EXPECT_EQ(parts, whole) << shape << " " << order;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kinflow

@@ -320,6 +320,49 @@ TEST(WriteTable, NumbersAndTextReadBackUnchanged) {
   EXPECT_EQ(folder.files().size(), 3u);
 }
 
+TEST(WriteTable, RowsThatComeInPartsMakeTheSameFile) {
+  const TemporaryFolder folder;
+  Numbers values;
+  for (int i = 0; i < 40'000; ++i) values.push_back(std::sin(i));
+  const std::span<const double> all(values);
+  for (const std::string name : {"t.csv", "t.tsv", "t.npy"}) {
+    write_table(folder.path(name), {"a", "b"}, values);
+    const std::string parts = folder.path("parts_" + name);
+    TableWriter writer(parts, {"a", "b"});
+    for (std::size_t first = 0; first < values.size(); first += 5000) {
+      writer.append(writer.format(all.subspan(first, 5000)));
+    }
+    EXPECT_FALSE(std::filesystem::exists(parts));
+    writer.finish();
+    EXPECT_TRUE(content_of(parts) == content_of(folder.path(name))) << name;
+    EXPECT_EQ(numeric_matrix(read_table(parts), read_table(parts).names()).values,
+              values);
+  }
+}
+
+TEST(WriteTable, AnUnfinishedTableLeavesNothing) {
+  const TemporaryFolder folder;
+  folder.write("old.csv", "old");
+  for (const std::string name : {"old.csv", "new.npy"}) {
+    TableWriter writer(folder.path(name), {"a"});
+    writer.append(writer.format(Numbers(500'000, 0.125)));
+  }
+  EXPECT_EQ(folder.files(), (Labels{"old.csv"}));
+  EXPECT_EQ(content_of(folder.path("old.csv")), "old");
+}
+
+TEST(WriteTable, AnArrayCanGoIntoAPipe) {
+  const TemporaryFolder folder;
+  const std::string pipe = folder.path("pipe.npy");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::string bytes;
+  std::thread reader([&] { bytes = content_of(pipe); });
+  write_table(pipe, {"a", "b"}, Numbers{1, 2, 3, 4});
+  reader.join();
+  EXPECT_EQ(parse_npy(bytes, "pipe").shape, (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(parse_npy(bytes, "pipe").values, (Numbers{1, 2, 3, 4}));
+}
+
 TEST(WriteTable, TextColumnsAndUnknownEndingsAreRefused) {
   const TemporaryFolder folder;
   const TextColumn group{.name = "g", .cells = {"a"}};

@@ -6,55 +6,10 @@
 
 #include "kinflow/core/random.h"
 #include "kinflow/flow/density.h"
+#include "tests/flow/architectures.h"
 
 namespace kinflow {
 namespace {
-
-at::Tensor normal(at::IntArrayRef shape, std::uint64_t seed, double scale = 1) {
-  auto values = at::empty(shape, at::kDouble);
-  Random random(seed);
-  auto* out = values.data_ptr<double>();
-  for (std::int64_t i = 0; i < values.numel(); ++i) out[i] = scale * random.normal();
-  return values;
-}
-
-// A flow far from the identity: weights as after a long training.
-Flow random_flow(const FlowOptions& options, std::vector<std::uint64_t> seeds,
-                 at::ScalarType type, double disturbance = 0.5) {
-  Flow flow(options, seeds, type);
-  const c10::NoGradGuard no_grad;
-  flow.values() += normal(flow.values().sizes(), 99, disturbance).to(type);
-  return flow;
-}
-
-std::vector<FlowOptions> architectures() {
-  const std::vector<std::int64_t> hidden = {8, 8};
-  return {
-      {.dimension = 1, .layers = 2, .hidden = hidden, .bins = 5},
-      {.dimension = 1, .context = 2, .layers = 2, .hidden = hidden, .bins = 5},
-      {.dimension = 2, .hidden = hidden, .bins = 6, .bound = 3},
-      {.dimension = 5, .layers = 4, .hidden = hidden, .bins = 4},
-      {.dimension = 5,
-       .context = 1,
-       .layers = 4,
-       .hidden = hidden,
-       .permutation = Permutation::random,
-       .permutation_seed = 3},
-      {.dimension = 3, .layers = 3, .hidden = {}, .bins = 4},
-      {.kind = FlowKind::affine, .dimension = 1, .layers = 2, .hidden = hidden},
-      {.kind = FlowKind::affine,
-       .dimension = 4,
-       .context = 2,
-       .layers = 3,
-       .hidden = hidden},
-  };
-}
-
-at::Tensor context_for(const FlowOptions& options, std::int64_t replicas,
-                       std::int64_t rows) {
-  if (options.context == 0) return {};
-  return normal({replicas, rows, options.context}, 17);
-}
 
 TEST(Flow, LogDeterminantMatchesTheAutogradJacobian) {
   for (const auto& options : architectures()) {
@@ -188,6 +143,28 @@ TEST(Flow, ParameterCountIsKnownBeforehand) {
   for (const auto& options : architectures()) {
     const Flow flow(options, {1});
     EXPECT_EQ(parameter_count(options), static_cast<double>(flow.values().size(1)));
+  }
+}
+
+TEST(Flow, ThePlanHasTheOffsetsOfTheBuffer) {
+  for (const auto& options : architectures()) {
+    const Flow flow(options, {0});
+    const auto plan = make_plan(options);
+    EXPECT_EQ(plan.parameters, flow.values().size(1));
+    std::vector<std::int64_t> offsets;
+    for (const auto& coupling : plan.couplings) {
+      for (const auto& linear : coupling.linears) {
+        if (linear.inputs > 0) offsets.push_back(linear.weight);
+        offsets.push_back(linear.bias);
+      }
+      if (coupling.shift >= 0) {
+        offsets.insert(offsets.end(), {coupling.log_scale, coupling.shift});
+      }
+    }
+    ASSERT_EQ(offsets.size(), flow.slots().size());
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+      EXPECT_EQ(offsets[i], flow.slots()[i].offset) << flow.slots()[i].name;
+    }
   }
 }
 

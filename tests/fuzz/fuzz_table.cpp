@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "kinflow/core/error.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/table.h"
+#include "kinflow/data/table_reader.h"
 
 namespace {
 
@@ -17,8 +19,40 @@ void require(bool claim) {
   if (!claim) std::abort();
 }
 
-void check_table(std::string bytes, TableFormat format) {
-  const Table table = parse_table(std::move(bytes), "f", format);
+/// The cells of a column that can be read as labels.
+std::vector<std::string> labels_or_nothing(const Table& table,
+                                           const std::string& name) {
+  try {
+    return labels(table, name);
+  } catch (const InputError&) {
+    return {};
+  }
+}
+
+/// Pieces of two rows, read five bytes at a time, are the rows of the whole table.
+void check_pieces(const Table& table, const std::string& bytes, TableFormat format) {
+  TableReader reader(bytes, "f", format, {.bytes_at_once = 5});
+  require(reader.header().names() == table.names());
+  const std::string& name = table.names().back();
+  const auto whole = labels_or_nothing(table, name);
+  std::int64_t rows = 0;
+  while (const auto piece = reader.next(2)) {
+    require(piece->first_row() == rows);
+    const auto part = labels_or_nothing(*piece, name);
+    for (std::int64_t i = 0; i < piece->rows(); ++i, ++rows) {
+      require(rows < table.rows());
+      require(piece->line_of_row(i) == table.line_of_row(rows));
+      if (whole.empty()) continue;
+      require(part.at(static_cast<std::size_t>(i)) ==
+              whole[static_cast<std::size_t>(rows)]);
+    }
+  }
+  require(rows == table.rows());
+}
+
+void check_table(const std::string& bytes, TableFormat format) {
+  const Table table = parse_table(bytes, "f", format);
+  check_pieces(table, bytes, format);
   require(table.rows() > 0 && !table.names().empty());
   for (const std::string& name : table.names()) {
     try {

@@ -1,0 +1,404 @@
+// Pieces of tables through the flow, in order.
+#include "kinflow/evaluate/stream.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "kinflow/core/device.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/log.h"
+#include "kinflow/core/map_in_order.h"
+#include "kinflow/core/random.h"
+#include "kinflow/data/in_quotes.h"
+#include "kinflow/data/table_reader.h"
+#include "kinflow/dependence/independent.h"
+
+namespace kinflow {
+namespace {
+
+// Enough rows for the flow to be fast, few enough for every thread to hold a piece.
+constexpr std::int64_t kMostRowsAtOnce = 1 << 14;
+constexpr std::int64_t kMostCellsAtOnce = 1 << 19;
+
+std::int64_t rows_at_once(const StreamOptions& options, std::size_t columns) {
+  if (options.rows_at_once > 0) return options.rows_at_once;
+  return std::clamp(kMostCellsAtOnce / static_cast<std::int64_t>(columns),
+                    std::int64_t{1}, kMostRowsAtOnce);
+}
+
+// While it lives, LibTorch and BLAS compute in the thread that calls them: the pieces
+// are what runs at the same time, and results do not depend on the number of threads.
+class OneThreadEach {
+ public:
+  OneThreadEach() { set_threads(1); }
+  ~OneThreadEach() { set_threads(before_); }
+  OneThreadEach(const OneThreadEach&) = delete;
+  OneThreadEach& operator=(const OneThreadEach&) = delete;
+
+ private:
+  std::int64_t before_ = at::get_num_threads();
+};
+
+void check_not_stopped(const StreamOptions& options, const std::string& job) {
+  if (options.stop != nullptr && *options.stop) {
+    throw Interrupted(job + ": interrupted, nothing was written");
+  }
+}
+
+// Progress of work that takes more than a moment.
+class StreamProgress {
+ public:
+  StreamProgress(std::string job, Logger& logger) : logger_(logger) {
+    progress_.job = std::move(job);
+  }
+
+  void report(double done, double total, const std::string& unit,
+              const std::string& status) {
+    const double seconds = seconds_so_far();
+    if (seconds < kSilentSeconds || done >= total) return;
+    was_reported_ = true;
+    // The whole is reported at the end only, whatever the numbers are rounded to.
+    progress_.done = static_cast<std::int64_t>(done);
+    progress_.total = static_cast<std::int64_t>(std::ceil(total));
+    progress_.unit = unit;
+    progress_.status = status;
+    progress_.seconds_left = done > 0 ? seconds * (total - done) / done : -1;
+    logger_.progress(progress_);
+  }
+
+  void end(const std::string& status) {
+    if (!was_reported_) return;
+    progress_.done = progress_.total;
+    progress_.status = status;
+    logger_.progress(progress_);
+  }
+
+ private:
+  static constexpr double kSilentSeconds = 2;
+  using Clock = std::chrono::steady_clock;
+
+  double seconds_so_far() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+  Logger& logger_;
+  Clock::time_point start_ = Clock::now();
+  Progress progress_;
+  bool was_reported_ = false;
+};
+
+// A piece of a table, and how far the file is read with it.
+struct Piece {
+  Table table;
+  double megabytes_done = 0;
+  at::Tensor latents = {};  // drawn for its rows, where that is the work
+};
+
+// What became of a piece.
+struct Computed {
+  std::string formatted = {};   // for the output
+  at::Tensor log_density = {};  // of its rows, where that was the work
+  std::int64_t rows = 0;        // that were left
+  std::int64_t dropped_rows = 0;
+  double megabytes_done = 0;
+};
+
+// The pieces of a table in order, with the count of their rows.
+class TableStream {
+ public:
+  TableStream(const std::string& path, const std::string& job,
+              const StreamOptions& options, Logger& logger)
+      : reader_(path), job_(job), options_(options), progress_(job, logger) {}
+
+  const Table& header() const { return reader_.header(); }
+  std::int64_t rows() const { return rows_; }
+  std::int64_t dropped_rows() const { return dropped_rows_; }
+
+  // Calls give(work(piece)) for every piece. `prepare` sees them in order before.
+  template <typename Prepare, typename Work, typename Give>
+  void run(const Prepare& prepare, const Work& work, const Give& give) {
+    const OneThreadEach guard;
+    map_in_order(
+        options_.threads,
+        [&] {
+          auto piece = next();
+          if (piece) prepare(*piece);
+          return piece;
+        },
+        [&](Piece piece) {
+          Computed computed = work(piece);
+          computed.megabytes_done = piece.megabytes_done;
+          return computed;
+        },
+        [&](const Computed& computed) {
+          give(computed);
+          count(computed);
+        });
+    progress_.end(rows_so_far());
+    if (rows_ == 0) fail_without_rows(header().source());
+  }
+
+ private:
+  static double megabytes(std::uint64_t bytes) {
+    return static_cast<double>(bytes) / 1e6;
+  }
+
+  std::optional<Piece> next() {
+    check_not_stopped(options_, job_);
+    auto table = reader_.next(rows_at_once(options_, header().names().size()));
+    if (!table) return std::nullopt;
+    return Piece{.table = std::move(*table),
+                 .megabytes_done = megabytes(reader_.bytes_done())};
+  }
+
+  void count(const Computed& computed) {
+    rows_ += computed.rows;
+    dropped_rows_ += computed.dropped_rows;
+    progress_.report(computed.megabytes_done, megabytes(reader_.bytes_in_all()), "MB",
+                     rows_so_far());
+  }
+
+  std::string rows_so_far() const { return fmt::format("{} rows", rows_); }
+
+  TableReader reader_;
+  std::string job_;
+  const StreamOptions& options_;
+  StreamProgress progress_;
+  std::int64_t rows_ = 0, dropped_rows_ = 0;
+};
+
+std::span<const double> numbers_of(const at::Tensor& contiguous) {
+  return {contiguous.data_ptr<double>(), static_cast<std::size_t>(contiguous.numel())};
+}
+
+std::vector<std::span<const std::string>> cells_of(
+    const std::vector<TextColumn>& columns) {
+  std::vector<std::span<const std::string>> cells;
+  for (const auto& column : columns) cells.emplace_back(column.cells);
+  return cells;
+}
+
+// InputError for columns to copy that the table has not or the output has already.
+void check_kept(const Table& header, const std::vector<std::string>& names,
+                const std::vector<std::string>& output_names) {
+  std::set<std::string> taken(output_names.begin(), output_names.end());
+  for (const auto& name : names) {
+    if (!taken.insert(name).second) {
+      throw InputError("--keep: expected columns that the output has not, found " +
+                       in_quotes(name));
+    }
+    header.column_index(name);
+  }
+}
+
+std::vector<std::string> numbered_names(const std::string& prefix, std::size_t count) {
+  std::vector<std::string> names;
+  for (std::size_t i = 1; i <= count; ++i) names.push_back(prefix + std::to_string(i));
+  return names;
+}
+
+void check_finite(const at::Tensor& result, const Table& table, const TableRows& rows) {
+  const auto bad = at::isfinite(result).all(1).logical_not();
+  if (!bad.any().item<bool>()) return;
+  const auto first = bad.to(at::kLong).argmax().item<std::int64_t>();
+  const auto row = rows.kept_rows[static_cast<std::size_t>(first)];
+  throw NumericalError(fmt::format(
+      "{}:{}: the transformed row is not finite: is it far outside the training data?",
+      table.source(), table.line_of_row(row)));
+}
+
+// Draws mapped to data, which must be finite.
+at::Tensor data_from_latents(const Model& model, const at::Tensor& latents,
+                             const at::Tensor& context) {
+  const auto data = model.from_latent(latents, context).contiguous();
+  if (!at::isfinite(data).all().item<bool>()) {
+    throw NumericalError("sample: a drawn row is not finite");
+  }
+  return data;
+}
+
+// The next rows of one sequence of draws, however it is cut.
+at::Tensor draw_latents(std::int64_t rows, const Model& model, Random& random) {
+  return Independent(rows).sample(at::empty({0}, at::kDouble),
+                                  model.flow->options().dimension, random);
+}
+
+std::vector<TextColumn> text_columns(const Table& table,
+                                     const std::vector<std::string>& names,
+                                     const std::vector<std::int64_t>& rows) {
+  std::vector<TextColumn> columns;
+  for (const auto& name : names) columns.push_back({name, labels(table, name, rows)});
+  return columns;
+}
+
+const auto kNothingToPrepare = [](const Piece&) {};
+
+void draw_for_table(const Model& model, const DrawRequest& request,
+                    const StreamOptions& options, Random& random, Logger& logger) {
+  TableStream stream(request.table, "sample", options, logger);
+  std::vector<std::string> shown = request.id;
+  for (const auto& name : model.context_columns) {
+    if (std::find(shown.begin(), shown.end(), name) == shown.end()) {
+      shown.push_back(name);
+    }
+  }
+  const ColumnChoice choice{.context = model.context_columns, .id = request.id};
+  TableWriter writer(request.out, model.columns, shown);
+  stream.run(
+      [&](Piece& piece) {
+        piece.latents = draw_latents(piece.table.rows(), model, random);
+      },
+      [&](const Piece& piece) {
+        const auto rows = read_rows(piece.table, choice);
+        const auto data = data_from_latents(model, piece.latents, rows.context);
+        const auto text = text_columns(piece.table, shown, rows.kept_rows);
+        return Computed{.formatted = writer.format(numbers_of(data), cells_of(text)),
+                        .rows = data.size(0)};
+      },
+      [&](const Computed& computed) { writer.append(computed.formatted); });
+  writer.finish();
+}
+
+void draw_rows(const Model& model, const DrawRequest& request,
+               const StreamOptions& options, Random& random, Logger& logger) {
+  const OneThreadEach guard;
+  TableWriter writer(request.out, model.columns);
+  StreamProgress progress("sample", logger);
+  const std::int64_t most = rows_at_once(options, model.columns.size());
+  std::int64_t taken = 0, given = 0;
+  map_in_order(
+      options.threads,
+      [&]() -> std::optional<at::Tensor> {
+        check_not_stopped(options, "sample");
+        const std::int64_t rows = std::min(most, request.rows - taken);
+        if (rows == 0) return std::nullopt;
+        taken += rows;
+        return draw_latents(rows, model, random);
+      },
+      [&](const at::Tensor& latents) {
+        return Computed{.formatted = writer.format(
+                            numbers_of(data_from_latents(model, latents, {}))),
+                        .rows = latents.size(0)};
+      },
+      [&](const Computed& computed) {
+        writer.append(computed.formatted);
+        given += computed.rows;
+        progress.report(static_cast<double>(given), static_cast<double>(request.rows),
+                        "row", "");
+      });
+  progress.end("");
+  writer.finish();
+}
+
+}  // namespace
+
+std::vector<TextColumn> kept_columns(const Table& table,
+                                     const std::vector<std::string>& names,
+                                     const std::vector<std::int64_t>& rows,
+                                     const std::vector<std::string>& output_names) {
+  check_kept(table, names, output_names);
+  return text_columns(table, names, rows);
+}
+
+void transform_table(const Model& model, const TransformRequest& request,
+                     const StreamOptions& options, Logger& logger) {
+  const auto latent_names = numbered_names("u", model.columns.size());
+  const auto& output_names = request.inverse ? model.columns : latent_names;
+  const ColumnChoice choice{.columns = !request.inverse ? model.columns
+                                       : table_format(request.table) == TableFormat::npy
+                                           ? numbered_names("x", model.columns.size())
+                                           : latent_names,
+                            .context = model.context_columns,
+                            .drop_missing = request.drop_missing,
+                            .may_drop_all = true};
+  // The way back needs the context.
+  auto kept = model.context_columns;
+  kept.insert(kept.end(), request.keep.begin(), request.keep.end());
+
+  TableStream stream(request.table, "transform", options, logger);
+  check_kept(stream.header(), kept, output_names);
+  TableWriter writer(request.out, output_names, kept);
+  stream.run(
+      kNothingToPrepare,
+      [&](const Piece& piece) {
+        const auto rows = read_rows(piece.table, choice);
+        const std::int64_t count = rows.data.size(0);
+        Computed computed{.rows = count, .dropped_rows = rows.table_rows - count};
+        if (count == 0) return computed;
+        const auto result =
+            (request.inverse ? model.from_latent(rows.data, rows.context)
+                             : model.to_latent(rows.data, rows.context).latents)
+                .contiguous();
+        check_finite(result, piece.table, rows);
+        computed.formatted =
+            writer.format(numbers_of(result),
+                          cells_of(text_columns(piece.table, kept, rows.kept_rows)));
+        return computed;
+      },
+      [&](const Computed& computed) { writer.append(computed.formatted); });
+  writer.finish();
+  if (stream.dropped_rows() > 0) {
+    logger.info(fmt::format("{}: {} rows with missing values left out", request.table,
+                            stream.dropped_rows()));
+  }
+}
+
+Likelihood score_table(const Model& model, const ScoreRequest& request,
+                       const StreamOptions& options, Logger& logger) {
+  auto choice = request.columns;
+  choice.may_drop_all = true;
+  const std::vector<std::string> output_names = {"log_density_nats"};
+  TableStream stream(request.table, "evaluate", options, logger);
+  std::optional<TableWriter> writer;
+  if (!request.out.empty()) {
+    check_kept(stream.header(), request.keep, output_names);
+    writer.emplace(request.out, output_names, request.keep);
+  }
+  RunningMean mean;
+  stream.run(
+      kNothingToPrepare,
+      [&](const Piece& piece) {
+        const auto rows = read_rows(piece.table, choice);
+        const std::int64_t count = rows.data.size(0);
+        Computed computed{.log_density = at::empty({0}, at::kDouble),
+                          .rows = count,
+                          .dropped_rows = rows.table_rows - count};
+        if (count == 0) return computed;
+        computed.log_density =
+            row_log_density(model.to_latent(rows.data, rows.context)).contiguous();
+        check_finite_density(computed.log_density, rows);
+        if (writer) {
+          computed.formatted = writer->format(
+              numbers_of(computed.log_density),
+              cells_of(text_columns(piece.table, request.keep, rows.kept_rows)));
+        }
+        return computed;
+      },
+      [&](const Computed& computed) {
+        mean.add(computed.log_density);
+        if (writer) writer->append(computed.formatted);
+      });
+  if (writer) writer->finish();
+  return likelihood_of(mean, static_cast<std::int64_t>(model.columns.size()));
+}
+
+void draw_table(const Model& model, const DrawRequest& request,
+                const StreamOptions& options, Logger& logger) {
+  Random random(request.seed, stream(Purpose::draws));
+  if (request.table.empty()) {
+    draw_rows(model, request, options, random, logger);
+  } else {
+    draw_for_table(model, request, options, random, logger);
+  }
+}
+
+}  // namespace kinflow

@@ -1,0 +1,69 @@
+// Transforms, scores and draws over tables of any length: rows are read, computed and
+// written piece by piece, on all threads, in memory that does not grow with the table.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kinflow/data/write_table.h"
+#include "kinflow/evaluate/likelihood.h"
+#include "kinflow/train/model.h"
+#include "kinflow/train/table_rows.h"
+
+namespace kinflow {
+
+class Logger;
+
+/// How the pieces are worked on. Results do not depend on it.
+struct StreamOptions {
+  std::int64_t threads = 1;  ///< each works on a piece of its own
+  /// Interrupted is thrown, and nothing is written, once this is true; may be null.
+  const std::atomic<bool>* stop = nullptr;
+  std::int64_t rows_at_once = 0;  ///< of a piece; 0: by the number of columns
+};
+
+struct TransformRequest {
+  std::string table, out;
+  bool inverse = false;           ///< from latents u1, u2, ... to data
+  std::vector<std::string> keep;  ///< columns to copy, beside those of context
+  bool drop_missing = false;
+};
+
+/// Maps the rows of a table to latents, or back, into another table. The logger hears
+/// of progress and of rows that were left out.
+void transform_table(const Model& model, const TransformRequest& request,
+                     const StreamOptions& options, Logger& logger);
+
+struct ScoreRequest {
+  std::string table;
+  std::string out;                ///< table of the rows' log-densities; empty: none
+  std::vector<std::string> keep;  ///< columns to copy to it
+  ColumnChoice columns;           ///< as columns_for() gives it
+};
+
+/// Scores the rows of a table one by one. The densities of rows are not kept.
+Likelihood score_table(const Model& model, const ScoreRequest& request,
+                       const StreamOptions& options, Logger& logger);
+
+struct DrawRequest {
+  std::int64_t rows = 0;        ///< how many to draw, without a table
+  std::string table;            ///< one row is drawn for each of its rows
+  std::vector<std::string> id;  ///< its columns of ids, copied like those of context
+  std::string out;
+  std::uint64_t seed = 0;
+};
+
+/// Draws independent rows into a table.
+void draw_table(const Model& model, const DrawRequest& request,
+                const StreamOptions& options, Logger& logger);
+
+/// Columns of a table to copy to an output beside `output_names`, for some of its rows.
+/// InputError for a name that the output has already.
+std::vector<TextColumn> kept_columns(const Table& table,
+                                     const std::vector<std::string>& names,
+                                     const std::vector<std::int64_t>& rows,
+                                     const std::vector<std::string>& output_names);
+
+}  // namespace kinflow

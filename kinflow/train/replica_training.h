@@ -1,0 +1,45 @@
+// Whole epochs of replicas that need nothing of each other: rows that are independent
+// or in blocks. Every replica is trained by one core, without tensors and allocations.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <vector>
+
+#include "kinflow/dependence/dependence.h"
+#include "kinflow/train/options.h"
+#include "kinflow/train/training_state.h"
+
+namespace kinflow {
+
+/// What the estimators do for one replica.
+struct EstimatorChoice {
+  bool needs_memory = false;
+  double memory_share = 0;  ///< of the memory in the flow's gradient, 0 to 1
+  bool moves_parameters = false;
+};
+EstimatorChoice estimator_choice(const TrainOptions& options,
+                                 const Dependence& dependence);
+
+class ReplicaTraining {
+ public:
+  virtual ~ReplicaTraining() = default;
+  /// Trains all active replicas. Gives the mean over the batches of the estimate of
+  /// -log p(X) / n without its constants, [R, 1] float64; not a number for others.
+  virtual at::Tensor run_epoch(const EpochPlan& plan) = 0;
+  /// Takes latents [R, n, p] as the remembered ones, where an estimator needs any.
+  virtual void reset_memory(const at::Tensor& latents) = 0;
+  /// The remembered latents, [R, n, p]; undefined where no estimator needs them.
+  virtual const at::Tensor& memory() const = 0;
+};
+
+/// Null where the structure, the device or the engine asks for the step by tensors.
+/// `state` and `dependence` must outlive the result.
+/// @param data [n, p]  @param context [n, c] or undefined
+/// @param options  of each replica
+std::unique_ptr<ReplicaTraining> make_replica_training(
+    TrainingState& state, const Dependence& dependence, const at::Tensor& data,
+    const at::Tensor& context, const std::vector<TrainOptions>& options, Engine engine);
+
+}  // namespace kinflow

@@ -1,0 +1,44 @@
+// What the steps of a training change, and what they are told.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "kinflow/flow/flow.h"
+#include "kinflow/train/adamax.h"
+
+namespace kinflow {
+
+/// Weights, dependence parameters and moments of R replicas.
+struct TrainingState {
+  TrainingState(Flow& trained, at::Tensor start)
+      : flow(trained),
+        flow_optimizer(trained.values()),
+        unconstrained(std::move(start)),
+        dependence_optimizer(unconstrained) {}
+
+  Flow& flow;
+  Adamax flow_optimizer;
+  at::Tensor unconstrained;  ///< [R, k] float64, dependence parameters
+  Adamax dependence_optimizer;
+  at::Tensor skipped;  ///< [R, 1] int64, steps whose gradient was not finite
+};
+
+/// One epoch.
+struct EpochPlan {
+  std::vector<std::int64_t> order;   ///< [n], the rows as the batches take them
+  std::vector<std::int64_t> bounds;  ///< of the batches in `order`
+  std::vector<double> rate_factors;  ///< of each batch, for all replicas
+  std::vector<double> rates;         ///< [R], learning rates before these factors
+  std::vector<std::uint8_t> active;  ///< [R], replicas that have not stopped
+
+  std::int64_t batches() const { return static_cast<std::int64_t>(bounds.size()) - 1; }
+};
+
+/// Batches for which the history takes one value of log det C: for some structures it
+/// costs as much as all rows.
+inline constexpr std::int64_t kLogDetInterval = 16;
+
+}  // namespace kinflow
