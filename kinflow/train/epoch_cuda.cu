@@ -228,7 +228,6 @@ void EpochCuda::run(const EpochRows& rows, const EpochReplicas& replicas,
         .rows = rows,
         .replicas = replicas,
         .decay_mask = s.decay_mask.get(),
-        .has_memory = s.setup.has_memory && s.blocks.parameters > 0,
         .nll_offset = s.setup.nll_offset + 0.5 * s.on_device.flow().dimension *
                                                std::log(2 * std::numbers::pi)};
     EpochLaunch<S>::run(blocks, threads, needs.train_bytes, stream, s.on_device.flow(),

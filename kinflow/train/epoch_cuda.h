@@ -25,8 +25,6 @@ struct EpochSetup {
   std::int64_t rows = 0;  ///< n
   EpochBlocks blocks = {};
   std::vector<std::int64_t> batch_bounds;  ///< from 0 to n, increasing
-  /// Whether there is a memory of latents: the estimators memory and hybrid.
-  bool has_memory = false;
   /// Added to every train NLL.
   double nll_offset = 0;
 };
@@ -43,7 +41,10 @@ struct EpochReplicas {
   const float* decay_mask = nullptr;  ///< [P], 1 where weight decay applies
   const float* learning_rate = nullptr;
   const float* weight_decay = nullptr;
-  /// Share of memory in the flow's gradient: 0 pairs, 1 memory.
+  /// Whether the replica remembers latents: the dependence parameters then follow these
+  /// and not the batch's pairs. Null: no replica does.
+  const bool* has_memory = nullptr;
+  /// Share of memory in the flow's gradient: 0 pairs, 1 memory. Where there is one.
   const double* memory_share = nullptr;
   const bool* moves_dependence = nullptr;    ///< schedule joint
   const double* dependence_rate = nullptr;   ///< multiple of the learning rate
@@ -52,8 +53,8 @@ struct EpochReplicas {
   double* dependence_moment = nullptr;       ///< [R, k]
   double* dependence_norm = nullptr;         ///< [R, k]
   std::int64_t* dependence_steps = nullptr;  ///< taken so far
-  float* memory = nullptr;                   ///< [R, n, p] last known latents
-  double* train_nll = nullptr;               ///< result
+  float* memory = nullptr;      ///< [R, n, p] last known latents; see has_memory
+  double* train_nll = nullptr;  ///< result
   std::int64_t* skipped =
       nullptr;  ///< steps with gradients that are not finite, added to
 };

@@ -144,7 +144,9 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow,
   const EpochReplicas& r = a.replicas;
   const int p = flow.dimension;
   const double n = static_cast<double>(a.schedule.rows);
-  const double memory_share = a.has_memory ? r.memory_share[replica] : 0.0;
+  const bool has_memory =
+      a.blocks.parameters > 0 && r.has_memory != nullptr && r.has_memory[replica];
+  const double memory_share = has_memory ? r.memory_share[replica] : 0.0;
   EstimatorBatch batch{
       .schedule = a.schedule,
       .blocks = a.blocks,
@@ -153,7 +155,7 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow,
       .count = 0,
       .p = p,
       .latents = nullptr,
-      .memory = a.has_memory ? r.memory + replica * a.schedule.rows * p : nullptr,
+      .memory = has_memory ? r.memory + replica * a.schedule.rows * p : nullptr,
       .unconstrained = a.blocks.parameters > 0
                            ? r.unconstrained + replica * a.blocks.parameters
                            : nullptr,
@@ -166,7 +168,7 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow,
     batch.all_sums = reinterpret_cast<double*>(block.stage);
   }
   exchange_images(flow, r, slot, replica, true);
-  if (a.has_memory) sum_memory(batch);
+  if (has_memory) sum_memory(batch);
 
   __shared__ double train_nll, log_det;
   if (threadIdx.x == 0) train_nll = log_det = 0;

@@ -62,7 +62,6 @@ struct EpochArguments {
   EpochRows rows;
   EpochReplicas replicas;
   const float* decay_mask;  ///< image
-  bool has_memory;
   double nll_offset;
 
   __device__ DeviceSlot slot(const DeviceFlow& flow) const {

@@ -3,14 +3,13 @@
 
 #ifdef KINFLOW_CUDA
 
-#include "kinflow/flow/fused_cuda.h"
-
 #include <ATen/Context.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "kinflow/flow/density.h"
+#include "kinflow/flow/fused_cuda.h"
 #include "tests/flow/architectures.h"
 
 #define SKIP_WITHOUT_GPU() \
@@ -53,9 +52,9 @@ const float* pointer(const at::Tensor& tensor) {
 struct Subject {
   FlowOptions options;
   Flow exact, single;
-  at::Tensor values;      // on the device
-  at::Tensor data;        // [n, p] float64, of float32 numbers; some in the tails
-  at::Tensor context;     // [n, c] or undefined
+  at::Tensor values;   // on the device
+  at::Tensor data;     // [n, p] float64, of float32 numbers; some in the tails
+  at::Tensor context;  // [n, c] or undefined
   at::Tensor gpu_data, gpu_context;
   FusedFlowCuda fused;
 
@@ -83,7 +82,8 @@ struct Subject {
   }
 
   FusedFlowCuda::Rows rows() const {
-    return {.count = data.size(0), .data = pointer(gpu_data),
+    return {.count = data.size(0),
+            .data = pointer(gpu_data),
             .context = pointer(gpu_context)};
   }
   // Rows of all replicas, as tensors take them.
@@ -110,16 +110,14 @@ TEST(FusedFlowCuda, LatentsAndLogDeterminantsMatchTensors) {
     const auto latents = at::full({kReplicas, n, p}, NAN, s.values.options());
     const auto log_abs_det = at::full({kReplicas, n}, NAN, s.values.options());
     const auto density = at::full({kReplicas, n}, NAN, s.values.options());
-    s.fused.to_latent(s.rows(), kReplicas, pointer(s.values),
-                      latents.data_ptr<float>(), log_abs_det.data_ptr<float>(),
-                      nullptr);
+    s.fused.to_latent(s.rows(), kReplicas, pointer(s.values), latents.data_ptr<float>(),
+                      log_abs_det.data_ptr<float>(), nullptr);
     s.fused.log_density(s.rows(), kReplicas, pointer(s.values),
                         density.data_ptr<float>(), nullptr);
     const auto exact = s.exact.to_latent(s.for_all(s.data), s.for_all(s.context));
-    const auto single =
-        s.single.to_latent(s.for_all(s.data.to(at::kFloat)),
-                           s.for_all(s.context.defined() ? s.context.to(at::kFloat)
-                                                         : s.context));
+    const auto single = s.single.to_latent(
+        s.for_all(s.data.to(at::kFloat)),
+        s.for_all(s.context.defined() ? s.context.to(at::kFloat) : s.context));
     expect_exact(relative_error(latents, exact.latents),
                  relative_error(single.latents, exact.latents));
     expect_exact(relative_error(log_abs_det, exact.log_abs_det),
@@ -150,9 +148,9 @@ TEST(FusedFlowCuda, GradientsMatchTensors) {
 
     const FusedFlowCuda::Batch batch{
         .count = b, .index = gpu_index.data_ptr<std::int64_t>(), .rows = s.rows()};
-    const auto workspace = at::empty(
-        {static_cast<std::int64_t>(s.fused.workspace_bytes(b, kReplicas))},
-        s.values.options().dtype(at::kByte));
+    const auto workspace =
+        at::empty({static_cast<std::int64_t>(s.fused.workspace_bytes(b, kReplicas))},
+                  s.values.options().dtype(at::kByte));
     const auto latents = at::full({kReplicas, b, p}, NAN, s.values.options());
     const auto log_abs_det = at::full({kReplicas, b}, NAN, s.values.options());
     const auto gradient = at::full_like(s.values, NAN);
@@ -176,8 +174,9 @@ TEST(FusedFlowCuda, GradientsMatchTensors) {
     const auto exact_gradient = by_tensors(s.exact, at::kDouble, exact);
     const auto single_gradient = by_tensors(s.single, at::kFloat, single);
     expect_exact(relative_error(latents, exact.latents.detach()), 0);
-    expect_exact(relative_error(log_abs_det, exact.log_abs_det.detach()),
-                 relative_error(single.log_abs_det.detach(), exact.log_abs_det.detach()));
+    expect_exact(
+        relative_error(log_abs_det, exact.log_abs_det.detach()),
+        relative_error(single.log_abs_det.detach(), exact.log_abs_det.detach()));
     for (const auto& slot : s.exact.slots()) {
       const auto part = [&](const at::Tensor& all) {
         return all.narrow(1, slot.offset, slot.count);
@@ -195,16 +194,16 @@ TEST(FusedFlowCuda, InverseMatchesTensors) {
   for (const auto& options : cuda_architectures()) {
     const Subject s(options);
     const std::int64_t n = s.data.size(0);
-    const auto latents =
-        s.exact.to_latent(s.for_all(s.data), s.for_all(s.context)).latents.to(at::kFloat);
+    const auto latents = s.exact.to_latent(s.for_all(s.data), s.for_all(s.context))
+                             .latents.to(at::kFloat);
     const auto gpu_latents = to_gpu(latents);
     const auto data = at::full_like(gpu_latents, NAN);
     s.fused.from_latent(n, pointer(gpu_latents), pointer(s.gpu_context), kReplicas,
                         pointer(s.values), data.data_ptr<float>(), nullptr);
     const auto context =
         s.for_all(s.context.defined() ? s.context.to(at::kFloat) : s.context);
-    const auto exact = s.exact.from_latent(latents.to(at::kDouble),
-                                           s.for_all(s.context));
+    const auto exact =
+        s.exact.from_latent(latents.to(at::kDouble), s.for_all(s.context));
     expect_exact(relative_error(data, exact),
                  relative_error(s.single.from_latent(latents, context), exact));
   }
@@ -214,12 +213,13 @@ TEST(FusedFlowCuda, ValuesFarOutsideAndExtremeWeightsStayFinite) {
   SKIP_WITHOUT_GPU();
   for (const auto kind : {FlowKind::spline, FlowKind::affine}) {
     const FlowOptions options{.kind = kind, .dimension = 2, .hidden = {64, 64}};
-    const auto flow = random_flow(options, {1}, at::kFloat,
-                                  kind == FlowKind::spline ? 100 : 0.5);
+    const auto flow =
+        random_flow(options, {1}, at::kFloat, kind == FlowKind::spline ? 100 : 0.5);
     const auto values = to_gpu(flow.values());
-    const auto data = to_gpu(at::tensor({1e6, -1e6, 0.0, 1e6, -1e18, 0.1, 5.0, -5.0})
-                                 .view({4, 2}));
-    const auto latents = at::empty_like(data), log_abs_det = at::empty({4}, data.options());
+    const auto data =
+        to_gpu(at::tensor({1e6, -1e6, 0.0, 1e6, -1e18, 0.1, 5.0, -5.0}).view({4, 2}));
+    const auto latents = at::empty_like(data),
+               log_abs_det = at::empty({4}, data.options());
     const FusedFlowCuda fused(make_plan(options));
     fused.to_latent({.count = 4, .data = pointer(data)}, 1, pointer(values),
                     latents.data_ptr<float>(), log_abs_det.data_ptr<float>(), nullptr);
