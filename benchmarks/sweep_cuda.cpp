@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "benchmarks/cuda_ceilings.h"
+#include "benchmarks/measure.h"
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/flow/flow.h"
@@ -108,16 +108,10 @@ Times measure(const Problem& problem, std::int64_t replicas) {
                   values.data_ptr<float>(), memory.data_ptr<float>(), nullptr, nullptr);
   EpochCuda epochs(problem.setup);
 
-  const auto seconds = [](const auto& work) {
-    const auto begin = std::chrono::steady_clock::now();
-    work();
-    // Reading a number waits for the device.
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-        .count();
-  };
+  // Reading a number waits for the device.
   std::vector<double> train, valid;
   for (std::int64_t epoch = 0; epoch < kEpochs; ++epoch) {
-    train.push_back(seconds([&] {
+    train.push_back(seconds_of([&] {
       epochs.run({.data = problem.train.data_ptr<float>(),
                   .order = problem.orders.data_ptr<std::int64_t>() + epoch * kRows,
                   .rate_factor = problem.rate_factor.data_ptr<float>()},
@@ -144,7 +138,7 @@ Times measure(const Problem& problem, std::int64_t replicas) {
                  nullptr);
       nll[0].item<double>();
     }));
-    valid.push_back(seconds([&] {
+    valid.push_back(seconds_of([&] {
       fused.log_density({.count = kValidRows, .data = problem.valid.data_ptr<float>()},
                         replicas, values.data_ptr<float>(), density.data_ptr<float>(),
                         nullptr);
@@ -153,10 +147,6 @@ Times measure(const Problem& problem, std::int64_t replicas) {
       nll[0].item<double>();
     }));
   }
-  const auto median = [](std::vector<double> all) {
-    std::nth_element(all.begin(), all.begin() + kEpochs / 2, all.end());
-    return all[kEpochs / 2];
-  };
   return {median(train), median(valid)};
 }
 

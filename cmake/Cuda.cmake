@@ -25,6 +25,11 @@ if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES ${KINFLOW_CUDA_ARCHITECTURES})
 endif()
 enable_language(CUDA)
+# CMake before 3.26 does not know that nvcc takes C++20.
+if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+endif()
 # LibTorch adds the architectures of the GPUs it sees; ours are a property of the target.
 string(REGEX REPLACE "-gencode[ =]arch=[^ ]+" "" CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS}")
 if(KINFLOW_CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)

@@ -24,7 +24,7 @@ struct EpochSetup {
   FlowPlan plan;
   std::int64_t rows = 0;  ///< n
   EpochBlocks blocks = {};
-  std::vector<std::int64_t> batch_bounds;  ///< from 0 to n, increasing
+  std::vector<std::int64_t> batch_bounds = {};  ///< from 0 to n, increasing
   /// Added to every train NLL.
   double nll_offset = 0;
 };
