@@ -81,12 +81,15 @@ struct BlockRows {
   }
 };
 
-/// Copies kBytes (4 or 16) to shared memory in the background.
-template <int kBytes>
-__device__ __forceinline__ void copy_async(float* to, const float* from) {
+/// Copies 4 or 16 bytes to shared memory in the background.
+__device__ __forceinline__ void copy_word_async(float* to, const float* from) {
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from),
-               "n"(kBytes)
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(address), "l"(from)
+               : "memory");
+}
+__device__ __forceinline__ void copy_four_words_async(float* to, const float* from) {
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from)
                : "memory");
 }
 
@@ -112,7 +115,7 @@ __device__ __forceinline__ void load_image(const BlockFlow& block, int which,
   const float* from = image + block.couplings[which].image;
   const int count = block.couplings[which].image_floats;
   for (int i = 4 * static_cast<int>(threadIdx.x); i < count; i += 4 * blockDim.x)
-    copy_async<16>(block.weights + i, from + i);
+    copy_four_words_async(block.weights + i, from + i);
   wait_for_copies();
 }
 
@@ -124,7 +127,7 @@ __device__ __forceinline__ void load_values(const BlockFlow& block, int which,
     block.weights[i] = 0;
   __syncthreads();
   for (int i = threadIdx.x; i < coupling.value_count; i += blockDim.x) {
-    copy_async<4>(
+    copy_word_async(
         block.weights + block.flow.places[coupling.values + i] - coupling.image,
         values + coupling.values + i);
   }

@@ -57,17 +57,40 @@ __device__ __forceinline__ void step_flow(const EpochArguments& a,
   auto* norms = reinterpret_cast<float4*>(slot.infinity_norm);
   const auto* gradients = reinterpret_cast<const float4*>(slot.gradient);
   const auto* masks = reinterpret_cast<const float4*>(a.decay_mask);
-#pragma unroll 4
-  for (int i = threadIdx.x; i < flow.image_floats / 4; i += blockDim.x) {
-    float4 value = values[i], moment = moments[i], norm = norms[i];
-    const float4 gradient = gradients[i], mask = masks[i];
-    adamax(value.x, moment.x, norm.x, gradient.x, mask.x * decay, scale);
-    adamax(value.y, moment.y, norm.y, gradient.y, mask.y * decay, scale);
-    adamax(value.z, moment.z, norm.z, gradient.z, mask.z * decay, scale);
-    adamax(value.w, moment.w, norm.w, gradient.w, mask.w * decay, scale);
-    values[i] = value;
-    moments[i] = moment;
-    norms[i] = norm;
+  // All loads before the first store, which the compiler would not pass: what counts
+  // here is how many numbers are under way.
+  constexpr int kAtOnce = 3;
+  const int count = flow.image_floats / 4, threads = static_cast<int>(blockDim.x);
+  for (int first = static_cast<int>(threadIdx.x); first < count;
+       first += kAtOnce * threads) {
+    float4 value[kAtOnce], moment[kAtOnce], norm[kAtOnce], gradient[kAtOnce],
+        mask[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int i = min(first + k * threads, count - 1);
+      value[k] = __ldcg(values + i);
+      moment[k] = __ldcg(moments + i);
+      norm[k] = __ldcg(norms + i);
+      gradient[k] = __ldcg(gradients + i);
+      mask[k] = __ldg(masks + i);
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int i = first + k * threads;
+      if (i < count) {
+        const auto step = [&](float4& v, float4& m, float4& n) {
+          const float4 g = gradient[k], d = mask[k];
+          adamax(v.x, m.x, n.x, g.x, d.x * decay, scale);
+          adamax(v.y, m.y, n.y, g.y, d.y * decay, scale);
+          adamax(v.z, m.z, n.z, g.z, d.z * decay, scale);
+          adamax(v.w, m.w, n.w, g.w, d.w * decay, scale);
+        };
+        step(value[k], moment[k], norm[k]);
+        __stcg(values + i, value[k]);
+        __stcg(moments + i, moment[k]);
+        __stcg(norms + i, norm[k]);
+      }
+    }
   }
   __syncthreads();
   if (threadIdx.x == 0) r.steps[replica] = steps;
