@@ -33,13 +33,16 @@ __device__ inline double correlation_of(double unconstrained) {
 struct BlockTerms {
   double correlation, other_rows, along, across;
   __device__ BlockTerms(const DeviceBlocks& blocks, const double* unconstrained,
-                        int block) {
-    const int parameter = blocks.parameter[block];
-    correlation = parameter < 0 ? 0.0 : correlation_of(unconstrained[parameter]);
-    other_rows = static_cast<double>(blocks.sizes[block] - 1);
-    along = 1.0 + correlation * other_rows;
-    across = 1.0 - correlation;
-  }
+                        int block)
+      : BlockTerms(blocks.parameter[block] < 0
+                       ? 0.0
+                       : correlation_of(unconstrained[blocks.parameter[block]]),
+                   blocks.sizes[block]) {}
+  __device__ BlockTerms(double rho, int size)
+      : correlation(rho),
+        other_rows(static_cast<double>(size - 1)),
+        along(1.0 + rho * other_rows),
+        across(1.0 - rho) {}
 };
 
 /// Latents that overflowed count as 0, so that sums of latents stay sound.
@@ -190,34 +193,70 @@ __device__ inline float precision_element(const EstimatorBatch& batch,
                          : remembered - (remembered - pairs) * (1 - memory_share));
 }
 
+/// Terms of a correlated block, by its number among these.
+__device__ __forceinline__ BlockTerms correlated_terms(const EstimatorBatch& batch,
+                                                       int i) {
+  const DeviceBlocks& blocks = batch.blocks;
+  return {correlation_of(batch.unconstrained[blocks.correlated_parameter[i]]),
+          blocks.correlated_size[i]};
+}
+
 /// log det C. All threads must call it.
 __device__ __forceinline__ double block_log_det(const EstimatorBatch& batch,
                                                 double* scratch) {
   double sum = 0;
   for (int i = threadIdx.x; i < batch.blocks.correlated; i += blockDim.x) {
-    const BlockTerms terms(batch.blocks, batch.unconstrained,
-                           batch.blocks.correlated_block[i]);
+    const BlockTerms terms = correlated_terms(batch, i);
     sum += log(terms.along) + terms.other_rows * log(terms.across);
   }
   return block_sum(sum, scratch);
 }
 
-/// The gradient of the objective in the parameters, into slot.parameter_gradient, after
-/// sum_batch(): exact for the remembered latents, or from the batch's pairs where there
-/// is no memory. All threads must call it.
-__device__ __forceinline__ void estimate_parameter_gradient(
-    const EstimatorBatch& batch) {
+/// Adds the trace's part of the pairs' estimate to the gradients of the batch's blocks.
+__device__ __forceinline__ void add_pairs_gradient(const EstimatorBatch& batch) {
+  const DeviceBlocks& blocks = batch.blocks;
+  const double scale =
+      static_cast<double>(batch.schedule.rows) / static_cast<double>(batch.count);
+  for (int i = threadIdx.x; i < batch.count; i += blockDim.x) {
+    if (i != batch.run_begin(i)) continue;
+    const int block = blocks.block_of_row[batch.row(i)];
+    if (blocks.place[block] < 0) continue;
+    const BlockTerms terms(blocks, batch.unconstrained, block);
+    const double product = terms.along * terms.across;
+    // Derivatives of the elements of C^-1 in the correlation.
+    const double off_diagonal =
+        -(1.0 + terms.other_rows * terms.correlation * terms.correlation) /
+        (product * product);
+    const double diagonal = 1.0 / (terms.across * terms.across) + off_diagonal;
+    const double* sums = batch.sums(i);
+    double square_of_sum = 0;
+    for (int c = 0; c < batch.p; ++c) square_of_sum += sums[c] * sums[c];
+    batch.slot.block_gradient[blocks.place[block]] +=
+        scale * (diagonal * sums[batch.p] +
+                 batch.pair_weight * off_diagonal * (square_of_sum - sums[batch.p]));
+  }
+}
+
+/// The gradient of the objective in the parameters on their unbounded scale, the
+/// prior's included, divided by the number of rows: into slot.parameter_gradient, after
+/// sum_batch(). It is exact for the remembered latents, or from the batch's pairs where
+/// there is no memory. All threads must call it; they learn whether it is finite.
+__device__ __forceinline__ bool estimate_parameter_gradient(const EstimatorBatch& batch,
+                                                            double prior) {
   const DeviceBlocks& blocks = batch.blocks;
   const double columns = batch.p;
+  const bool has_memory = batch.memory != nullptr;
+  // A thread reads again what it wrote, unless others add to it.
+  const bool is_shared = !has_memory || blocks.correlated != blocks.parameters;
   double* gradient = batch.slot.block_gradient;
   for (int i = threadIdx.x; i < blocks.correlated; i += blockDim.x) {
-    const int block = blocks.correlated_block[i];
-    const BlockTerms terms(blocks, batch.unconstrained, block);
-    if (batch.memory == nullptr) {
+    const BlockTerms terms = correlated_terms(batch, i);
+    if (!has_memory) {
       gradient[i] =
           columns * terms.other_rows * (1.0 / terms.along - 1.0 / terms.across);
       continue;
     }
+    const int block = blocks.correlated_block[i];
     double along = 0;
     for (int c = 0; c < batch.p; ++c) {
       const double sum = batch.slot.block_sums[block * batch.p + c];
@@ -228,47 +267,35 @@ __device__ __forceinline__ void estimate_parameter_gradient(
     gradient[i] = terms.other_rows / terms.along * (columns - along / terms.along) -
                   (columns * terms.other_rows - across / terms.across) / terms.across;
   }
-  __syncthreads();
-  if (batch.memory == nullptr) {
-    const double scale =
-        static_cast<double>(batch.schedule.rows) / static_cast<double>(batch.count);
-    for (int i = threadIdx.x; i < batch.count; i += blockDim.x) {
-      if (i != batch.run_begin(i)) continue;
-      const int block = blocks.block_of_row[batch.row(i)];
-      if (blocks.place[block] < 0) continue;
-      const BlockTerms terms(blocks, batch.unconstrained, block);
-      const double product = terms.along * terms.across;
-      // Derivatives of the elements of C^-1 in the correlation.
-      const double off_diagonal =
-          -(1.0 + terms.other_rows * terms.correlation * terms.correlation) /
-          (product * product);
-      const double diagonal = 1.0 / (terms.across * terms.across) + off_diagonal;
-      const double* sums = batch.sums(i);
-      double square_of_sum = 0;
-      for (int c = 0; c < batch.p; ++c) square_of_sum += sums[c] * sums[c];
-      gradient[blocks.place[block]] +=
-          scale * (diagonal * sums[batch.p] +
-                   batch.pair_weight * off_diagonal * (square_of_sum - sums[batch.p]));
+  if (is_shared) {
+    __syncthreads();
+    if (!has_memory) add_pairs_gradient(batch);
+    __syncthreads();
+  }
+  if (blocks.correlated != blocks.parameters) {
+    // Pieces of a parameter's blocks; its pieces below.
+    for (int i = threadIdx.x; i < blocks.correlated; i += blockDim.x) {
+      const int parameter = blocks.correlated_parameter[i];
+      if ((i - blocks.begin[parameter]) % kPiece != 0) continue;
+      double sum = gradient[i];
+      const int end = min(i + kPiece, blocks.begin[parameter + 1]);
+      for (int j = i + 1; j < end; ++j) sum += gradient[j];
+      gradient[i] = sum;
     }
     __syncthreads();
   }
-  // Pieces of a parameter's blocks, and then its pieces.
-  for (int i = threadIdx.x; i < blocks.correlated; i += blockDim.x) {
-    const int parameter = blocks.parameter[blocks.correlated_block[i]];
-    if ((i - blocks.begin[parameter]) % kPiece != 0) continue;
-    double sum = gradient[i];
-    const int end = min(i + kPiece, blocks.begin[parameter + 1]);
-    for (int j = i + 1; j < end; ++j) sum += gradient[j];
-    gradient[i] = sum;
-  }
-  __syncthreads();
+  bool sound = true;
   for (int k = threadIdx.x; k < blocks.parameters; k += blockDim.x) {
     double sum = 0;
     for (int j = blocks.begin[k]; j < blocks.begin[k + 1]; j += kPiece)
       sum += gradient[j];
-    batch.slot.parameter_gradient[k] = 0.5 * sum;
+    const double rho = correlation_of(batch.unconstrained[k]);
+    const double per_row = (0.5 * sum * rho * (1.0 - rho) + prior * (2.0 * rho - 1.0)) /
+                           static_cast<double>(batch.schedule.rows);
+    batch.slot.parameter_gradient[k] = per_row;
+    sound = sound && isfinite(per_row);
   }
-  __syncthreads();
+  return __syncthreads_and(sound) != 0;
 }
 
 }  // namespace kinflow
