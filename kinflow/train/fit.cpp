@@ -42,17 +42,6 @@ at::Tensor row_weights(const Dependence& law, at::Device device) {
   return law.precision_times(parameters, ones).view({law.rows()}).cpu();
 }
 
-// A step of a small flow is over before a second thread has woken up: on a busy machine
-// two threads were twenty times slower than one.
-std::int64_t training_threads(const FitRequest& request) {
-  constexpr double kWorthAThread = 5e7;
-  std::int64_t widest = 1;
-  for (const auto width : request.flow.hidden) widest = std::max(widest, width);
-  const double multiplications = static_cast<double>(request.train.batch_size) *
-                                 static_cast<double>(widest * widest);
-  return multiplications < kWorthAThread ? 1 : request.threads;
-}
-
 std::string status_line(const Trainer& trainer, const std::string& typical_name) {
   const auto best = trainer.best_replica();
   const auto& history = trainer.history();
@@ -184,7 +173,6 @@ Preparation prepare(const FitRequest& request, Logger& logger) {
   made.notes = made.rows.relations.notes;
   made.dependence = make_fitted_dependence(request.data.dependence, request.train,
                                            made.rows, device, logger);
-  set_threads(training_threads(request));
 
   const auto& train = made.rows.train;
   const auto& valid = made.rows.valid;
