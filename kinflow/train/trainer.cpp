@@ -411,12 +411,20 @@ std::int64_t Trainer::best_epoch(std::int64_t replica) const {
   return best_epoch_[replica][0].item<std::int64_t>();
 }
 
+std::int64_t Trainer::epochs_of(std::int64_t replica) const {
+  return std::min(epoch_, best_epoch(replica) + shared_options().patience);
+}
+
 at::Tensor Trainer::best_parameters(std::int64_t replica) const {
   return best_parameters_[replica].clone();
 }
 
 std::int64_t Trainer::skipped_steps() const {
   return state_.skipped.sum().item<std::int64_t>();
+}
+
+std::int64_t Trainer::skipped_steps(std::int64_t replica) const {
+  return state_.skipped[replica][0].item<std::int64_t>();
 }
 
 void Trainer::visit_state(
