@@ -74,7 +74,7 @@ $(PEERS)/installed: benchmarks/peers/requirements.txt | setup
 	@touch $@
 
 format:
-	git ls-files '*.h' '*.cpp' | xargs clang-format -i
+	git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format -i
 
 clean:
 	rm -rf build

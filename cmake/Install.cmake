@@ -7,6 +7,9 @@ install(
   TARGETS kinflow kinflow_report kinflow_data kinflow_openblas
   EXPORT kinflowTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET kinflow_cuda)
+  install(TARGETS kinflow_cuda EXPORT kinflowTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(
   DIRECTORY kinflow
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

@@ -1,0 +1,319 @@
+// Epochs in one CUDA launch against the trainer's steps by tensors.
+#include <gtest/gtest.h>
+
+#ifdef KINFLOW_CUDA
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <cmath>
+#include <optional>
+
+#include "kinflow/core/random.h"
+#include "kinflow/dependence/blocks.h"
+#include "kinflow/dependence/independent.h"
+#include "kinflow/flow/fused_cuda.h"
+#include "kinflow/train/epoch_cuda.h"
+#include "kinflow/train/row_order_cuda.h"
+#include "kinflow/train/trainer.h"
+
+#define SKIP_WITHOUT_GPU() \
+  if (!at::hasCUDA()) GTEST_SKIP() << "there is no GPU"
+
+namespace kinflow {
+namespace {
+
+at::Tensor normal(at::IntArrayRef shape, std::uint64_t seed, double scale = 1) {
+  auto values = at::empty(shape, at::kDouble);
+  Random random(seed);
+  auto* out = values.data_ptr<double>();
+  for (std::int64_t i = 0; i < values.numel(); ++i) out[i] = scale * random.normal();
+  return values;
+}
+
+std::vector<std::int64_t> numbers(const at::Tensor& tensor) {
+  const auto* data = tensor.data_ptr<std::int64_t>();
+  return {data, data + tensor.numel()};
+}
+
+// A training of replicas with the seeds 1 .. R for a number of epochs.
+struct Training {
+  FlowOptions flow;
+  TrainOptions options;
+  const Dependence* law = nullptr;
+  const Blocks* blocks = nullptr;  // as law; null: independent
+  at::Tensor data;                 // [n, p] float64, of float32 numbers
+  at::Tensor context = {};
+  double start = 0.3;
+};
+
+struct Result {
+  at::Tensor values, unconstrained;  // float64 on the CPU
+  std::vector<double> train_nll;     // of the last epoch
+  std::int64_t steps = 0;
+};
+
+std::vector<std::uint64_t> seeds(std::int64_t replicas) {
+  std::vector<std::uint64_t> result;
+  for (std::int64_t i = 1; i <= replicas; ++i)
+    result.push_back(static_cast<std::uint64_t>(i));
+  return result;
+}
+
+Result train_by_tensors(const Training& training, std::int64_t replicas,
+                        at::ScalarType type) {
+  Flow flow(training.flow, seeds(replicas), at::kFloat);
+  Flow in_type(training.flow, seeds(replicas), type);
+  {
+    const c10::NoGradGuard no_grad;
+    in_type.values().copy_(flow.values());
+  }
+  const auto as = [&](const at::Tensor& t) { return t.defined() ? t.to(type) : t; };
+  Trainer trainer(in_type, *training.law,
+                  {.train = as(training.data),
+                   .train_context = as(training.context),
+                   .valid = as(training.data),
+                   .valid_context = as(training.context)},
+                  training.options,
+                  at::full({replicas, training.law->parameter_count()}, training.start,
+                           at::kDouble),
+                  Engine::tensor);
+  while (!trainer.finished()) trainer.run_epoch();
+  Result result{.values = in_type.values().to(at::kDouble),
+                .unconstrained = trainer.state().at("dependence.unconstrained"),
+                .train_nll = {},
+                .steps = trainer.state().at("flow.steps")[0].item<std::int64_t>()};
+  for (const auto& record : trainer.history()) {
+    if (record.epoch == trainer.epochs_done())
+      result.train_nll.push_back(record.train_nll_nats);
+  }
+  return result;
+}
+
+Result train_on_gpu(const Training& training, std::int64_t replicas) {
+  const c10::NoGradGuard no_grad;
+  const auto& options = training.options;
+  const auto floats = at::TensorOptions(at::kFloat).device(at::kCUDA);
+  const std::int64_t n = training.data.size(0), p = training.data.size(1);
+  const std::int64_t k = training.law->parameter_count();
+  EpochSetup setup{.plan = make_plan(training.flow), .rows = n};
+  for (std::int64_t i = 0; i < n; i += options.batch_size)
+    setup.batch_bounds.push_back(i);
+  setup.batch_bounds.push_back(n);
+  const auto batches = static_cast<std::int64_t>(setup.batch_bounds.size()) - 1;
+  if (training.blocks != nullptr) {
+    setup.blocks = {numbers(training.blocks->block_of_row()),
+                    numbers(training.blocks->sizes()),
+                    numbers(training.blocks->parameter_of_block()), k};
+  }
+  EXPECT_TRUE(EpochCuda::fits(setup));
+  EpochCuda epochs(setup);
+
+  const Flow flow(training.flow, seeds(replicas), at::kFloat);
+  auto values = flow.values().to(at::kCUDA);
+  auto moment = at::zeros_like(values), norm = at::zeros_like(values);
+  const auto mask = flow.decay_mask().to(at::kCUDA);
+  const auto of_replicas = [&](at::ScalarType type, double value) {
+    return at::full({replicas}, value, floats.dtype(type));
+  };
+  auto steps = of_replicas(at::kLong, 0), dependence_steps = of_replicas(at::kLong, 0);
+  auto skipped = of_replicas(at::kLong, 0);
+  const auto rate = of_replicas(at::kFloat, options.learning_rate);
+  const auto decay = of_replicas(at::kFloat, options.weight_decay);
+  const bool is_joint = options.schedule == Schedule::joint && k > 0;
+  const bool remembers = k > 0 && options.estimator != Estimator::pairs;
+  const auto moves = of_replicas(at::kBool, is_joint);
+  const auto has_memory = of_replicas(at::kBool, remembers);
+  const auto share = of_replicas(
+      at::kDouble, options.estimator == Estimator::memory ? 1 : options.memory_share);
+  const auto dependence_rate = of_replicas(at::kDouble, options.dependence_rate);
+  const auto prior = of_replicas(at::kDouble, options.prior);
+  auto unconstrained =
+      training.law
+          ->to_unconstrained(at::full({replicas, k}, training.start, at::kDouble))
+          .to(at::kCUDA)
+          .contiguous();
+  auto dependence_moment = at::zeros_like(unconstrained);
+  auto dependence_norm = at::zeros_like(unconstrained);
+  auto train_nll = of_replicas(at::kDouble, NAN);
+  const auto data = training.data.to(at::kCUDA, at::kFloat).contiguous();
+  const auto context =
+      training.context.defined() ? training.context.to(at::kCUDA, at::kFloat) : data;
+  const float* context_pointer =
+      training.context.defined() ? context.data_ptr<float>() : nullptr;
+  auto memory = at::empty({replicas, n, p}, floats);
+  FusedFlowCuda(setup.plan)
+      .to_latent(
+          {.count = n, .data = data.data_ptr<float>(), .context = context_pointer},
+          replicas, values.data_ptr<float>(), memory.data_ptr<float>(), nullptr,
+          nullptr);
+  auto orders = at::empty({options.epochs, n}, floats.dtype(at::kLong));
+  row_orders(options.seed, 0, options.epochs, n, orders.data_ptr<std::int64_t>(),
+             nullptr);
+  for (std::int64_t epoch = 0; epoch < options.epochs; ++epoch) {
+    std::vector<float> factors;
+    for (std::int64_t batch = 0; batch < batches; ++batch) {
+      const auto decays = 32 * (epoch * batches + batch) / (options.epochs * batches);
+      factors.push_back(std::pow(0.9F, static_cast<float>(decays)));
+    }
+    const auto factor = at::tensor(factors).to(at::kCUDA);
+    epochs.run(
+        {.data = data.data_ptr<float>(),
+         .context = context_pointer,
+         .order = orders.data_ptr<std::int64_t>() + epoch * n,
+         .rate_factor = factor.data_ptr<float>()},
+        {.count = replicas,
+         .values = values.data_ptr<float>(),
+         .first_moment = moment.data_ptr<float>(),
+         .infinity_norm = norm.data_ptr<float>(),
+         .steps = steps.data_ptr<std::int64_t>(),
+         .decay_mask = mask.data_ptr<float>(),
+         .learning_rate = rate.data_ptr<float>(),
+         .weight_decay = decay.data_ptr<float>(),
+         .has_memory = has_memory.data_ptr<bool>(),
+         .memory_share = share.data_ptr<double>(),
+         .moves_dependence = moves.data_ptr<bool>(),
+         .dependence_rate = dependence_rate.data_ptr<double>(),
+         .prior = prior.data_ptr<double>(),
+         .unconstrained = k > 0 ? unconstrained.data_ptr<double>() : nullptr,
+         .dependence_moment = k > 0 ? dependence_moment.data_ptr<double>() : nullptr,
+         .dependence_norm = k > 0 ? dependence_norm.data_ptr<double>() : nullptr,
+         .dependence_steps = dependence_steps.data_ptr<std::int64_t>(),
+         .memory = memory.data_ptr<float>(),
+         .train_nll = train_nll.data_ptr<double>(),
+         .skipped = skipped.data_ptr<std::int64_t>()},
+        nullptr);
+  }
+  EXPECT_EQ(skipped.sum().item<std::int64_t>(), 0);
+  const auto nll = train_nll.cpu();
+  return {.values = values.to(at::kCPU, at::kDouble),
+          .unconstrained = unconstrained.cpu(),
+          .train_nll = {nll.data_ptr<double>(), nll.data_ptr<double>() + replicas},
+          .steps = steps[0].item<std::int64_t>()};
+}
+
+double distance(const at::Tensor& found, const at::Tensor& expected) {
+  if (expected.numel() == 0) return 0;
+  return ((found - expected).norm() / expected.norm()).item<double>();
+}
+
+// 50 steps end where the tensors' steps in float64 end, up to what float32 arithmetic
+// loses by tensors too.
+void expect_the_same_training(Training training) {
+  training.options.epochs = 5;
+  training.options.batch_size = 40;
+  training.options.patience = 1000;
+  const auto exact = train_by_tensors(training, 2, at::kDouble);
+  const auto single = train_by_tensors(training, 2, at::kFloat);
+  const auto found = train_on_gpu(training, 2);
+  EXPECT_EQ(found.steps, 50);
+  EXPECT_EQ(exact.steps, 50);
+  EXPECT_LT(distance(found.values, exact.values),
+            std::max(1e-4, 4 * distance(single.values, exact.values)));
+  EXPECT_LT(distance(found.unconstrained, exact.unconstrained),
+            std::max(1e-5, 4 * distance(single.unconstrained, exact.unconstrained)));
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(found.train_nll[i], exact.train_nll[i],
+                std::max(1e-4, 4 * std::abs(single.train_nll[i] - exact.train_nll[i])));
+  }
+}
+
+// 400 rows: some blocks of one row, some large.
+at::Tensor some_blocks() {
+  std::vector<std::int64_t> block;
+  for (std::int64_t i = 0; i < 400; ++i)
+    block.push_back(i % 7 == 0 ? 100 + i : (i % 4 == 0 ? 1 : 2 + i % 23));
+  return at::tensor(block, at::kLong);
+}
+
+at::Tensor rows(std::int64_t columns) {
+  return normal({400, columns}, 3, 1.3).to(at::kFloat).to(at::kDouble);
+}
+
+TEST(EpochCuda, TrainsBlocksAsTensorsDo) {
+  SKIP_WITHOUT_GPU();
+  for (const auto correlation : {BlockCorrelation::per_block, BlockCorrelation::shared,
+                                 BlockCorrelation::per_size}) {
+    const Blocks law(some_blocks(), {.correlation = correlation});
+    for (const auto estimator :
+         {Estimator::pairs, Estimator::memory, Estimator::hybrid}) {
+      SCOPED_TRACE(static_cast<int>(correlation) * 10 + static_cast<int>(estimator));
+      expect_the_same_training({.flow = {.dimension = 2},
+                                .options = {.estimator = estimator},
+                                .law = &law,
+                                .blocks = &law,
+                                .data = rows(2)});
+    }
+  }
+}
+
+TEST(EpochCuda, TrainsWithCorrelationsHeldFixed) {
+  SKIP_WITHOUT_GPU();
+  const Blocks law(some_blocks());
+  expect_the_same_training(
+      {.flow = {.dimension = 3, .hidden = {20}, .bins = 5},
+       .options = {.schedule = Schedule::grid, .estimator = Estimator::hybrid},
+       .law = &law,
+       .blocks = &law,
+       .data = rows(3)});
+}
+
+TEST(EpochCuda, TrainsIndependentRowsOfEveryKindOfFlow) {
+  SKIP_WITHOUT_GPU();
+  const Independent law(400);
+  const TrainOptions options{.schedule = Schedule::baseline};
+  for (const auto& flow : std::vector<FlowOptions>{
+           {.dimension = 1, .layers = 2, .hidden = {8}, .bins = 5},
+           {.dimension = 2, .context = 2, .layers = 2, .hidden = {8, 8}, .bins = 5},
+           {.dimension = 3, .layers = 2},
+           {.dimension = 2, .layers = 2, .hidden = {100}},
+           {.kind = FlowKind::affine, .dimension = 3, .layers = 3, .hidden = {16}}}) {
+    SCOPED_TRACE(flow.dimension);
+    expect_the_same_training(
+        {.flow = flow,
+         .options = options,
+         .law = &law,
+         .data = rows(flow.dimension),
+         .context = flow.context > 0
+                        ? normal({400, flow.context}, 4).to(at::kFloat).to(at::kDouble)
+                        : at::Tensor()});
+  }
+}
+
+TEST(EpochCuda, AReplicaDoesNotDependOnTheOthers) {
+  SKIP_WITHOUT_GPU();
+  const Blocks law(some_blocks());
+  Training training{.flow = {.dimension = 2},
+                    .options = {.estimator = Estimator::hybrid},
+                    .law = &law,
+                    .blocks = &law,
+                    .data = rows(2)};
+  training.options.epochs = 3;
+  training.options.batch_size = 40;
+  const auto few = train_on_gpu(training, 2), many = train_on_gpu(training, 700);
+  EXPECT_TRUE(at::equal(few.values, many.values.narrow(0, 0, 2)));
+  EXPECT_TRUE(at::equal(few.unconstrained, many.unconstrained.narrow(0, 0, 2)));
+  EXPECT_EQ(few.train_nll[1], many.train_nll[1]);
+}
+
+TEST(EpochCuda, RowOrdersAreThoseOfTheGenerator) {
+  SKIP_WITHOUT_GPU();
+  for (const std::int64_t n : {1, 2, 1000}) {
+    auto orders = at::empty({40, n}, at::TensorOptions(at::kLong).device(at::kCUDA));
+    row_orders(77, 5, 40, n, orders.data_ptr<std::int64_t>(), nullptr);
+    const auto found = orders.cpu();
+    for (std::int64_t i = 0; i < 40; ++i) {
+      Random random(77, stream(Purpose::row_order, 5 + i));
+      EXPECT_EQ(numbers(found[i].contiguous()), random.permutation(n));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kinflow
+
+#else
+
+TEST(EpochCuda, NeedsABuildWithCuda) { GTEST_SKIP() << "built without CUDA"; }
+
+#endif
