@@ -165,8 +165,8 @@ at::Tensor Trainer::learning_rate(std::int64_t batch) const {
 }
 
 EpochPlan Trainer::plan_epoch() const {
-  Random random(shared_options().seed, stream(Purpose::row_order, epoch_));
-  EpochPlan plan{.order = random.permutation(data_.train.size(0)),
+  EpochPlan plan{.seed = shared_options().seed,
+                 .epoch = epoch_,
                  .bounds = batch_bounds_,
                  .rate_factors = {},
                  .rates = {},
@@ -201,7 +201,7 @@ void Trainer::run_epoch() {
 
 at::Tensor Trainer::run_steps(const EpochPlan& plan) {
   const auto device = data_.train.device();
-  const auto order = at::tensor(plan.order).to(device);
+  const auto order = at::tensor(plan.order()).to(device);
   const auto active = is_stopped().logical_not();
   const auto batches = plan.batches();
   const auto moves =
