@@ -14,6 +14,7 @@ const std::atomic<bool>& stop_requested();
 
 void add_simulate(CLI::App& app, Console& console);
 void add_fit(CLI::App& app, Console& console);
+void add_sweep(CLI::App& app, Console& console);
 void add_evaluate(CLI::App& app, Console& console);
 void add_sample(CLI::App& app, Console& console);
 void add_transform(CLI::App& app, Console& console);

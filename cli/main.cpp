@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
   app.option_defaults()->always_capture_default();
   cli::add_simulate(app, console);
   cli::add_fit(app, console);
+  cli::add_sweep(app, console);
   cli::add_evaluate(app, console);
   cli::add_sample(app, console);
   cli::add_transform(app, console);

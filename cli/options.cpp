@@ -134,6 +134,11 @@ CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& he
   return verb.add_option("--seed", seed, help)->check(check);
 }
 
+CLI::Option* add_device(CLI::App& verb, std::string& device) {
+  return verb.add_option("--device", device, "Where to compute")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+}
+
 CLI::Option* add_threads(CLI::App& verb, std::int64_t& threads) {
   threads = std::max(1U, std::thread::hardware_concurrency());
   return verb.add_option("--threads", threads, "Threads of all arithmetic")

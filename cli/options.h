@@ -66,6 +66,9 @@ void add_parameter(CLI::App& verb, std::vector<double>& values);
 /// --seed, an integer of 64 bits without a sign.
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& help);
 
+/// --device, cpu or cuda.
+CLI::Option* add_device(CLI::App& verb, std::string& device);
+
 /// --threads, by default all cores.
 CLI::Option* add_threads(CLI::App& verb, std::int64_t& threads);
 

@@ -27,8 +27,7 @@ void add_transform(CLI::App& app, Console& console) {
            "Columns to copy to the output, comma-separated");
   verb->add_flag("--drop-missing", request.drop_missing,
                  "Leave out rows with missing values");
-  verb->add_option("--device", given->device, "Where to compute")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
+  add_device(*verb, given->device);
   add_threads(*verb, given->threads);
   verb->add_option("--out", request.out, "Table to write: .csv, .tsv or .npy")
       ->required();

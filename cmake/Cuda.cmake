@@ -18,6 +18,13 @@ set(KINFLOW_CUDA_ARCHITECTURES 90 CACHE STRING "GPUs for which kernels are compi
 
 include(CheckLanguage)
 check_language(CUDA)
+# Which backend is linked decides whether there are kernels.
+if(CMAKE_CUDA_COMPILER AND TARGET torch_cuda)
+  target_sources(kinflow PRIVATE kinflow/flow/cuda_backend.cpp kinflow/train/cuda_backend.cpp)
+else()
+  target_sources(kinflow PRIVATE kinflow/flow/no_cuda_backend.cpp
+                                 kinflow/train/no_cuda_backend.cpp)
+endif()
 if(NOT CMAKE_CUDA_COMPILER)
   return()
 endif()

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kinflow/core/workers.h"
+#include "kinflow/flow/cuda_backend.h"
 #include "kinflow/flow/fused_flow.h"
 
 namespace kinflow {
@@ -111,6 +112,10 @@ at::Tensor standard_normal_log_density(const at::Tensor& latents) {
 
 at::Tensor row_log_density(const Flow& flow, const at::Tensor& data,
                            const at::Tensor& context) {
+  const c10::NoGradGuard no_grad;
+  if (!data.is_cpu()) {
+    if (auto density = row_log_density_by_cuda(flow, data, context)) return *density;
+  }
   const auto result = all_latents(flow, data, context);
   return standard_normal_log_density(result.latents) + result.log_abs_det;
 }
@@ -118,7 +123,10 @@ at::Tensor row_log_density(const Flow& flow, const at::Tensor& data,
 LatentResult all_latents(const Flow& flow, const at::Tensor& data,
                          const at::Tensor& context) {
   const c10::NoGradGuard no_grad;
-  if (!data.is_cpu()) return latents_by_tensors(flow, data, context);
+  if (!data.is_cpu()) {
+    const auto result = latents_by_cuda(flow, data, context);
+    return result ? *result : latents_by_tensors(flow, data, context);
+  }
   return data.scalar_type() == at::kFloat
              ? latents_by_kernels<float>(flow, data.contiguous(), contiguous(context))
              : latents_by_kernels<double>(flow, data.contiguous(), contiguous(context));
@@ -127,7 +135,10 @@ LatentResult all_latents(const Flow& flow, const at::Tensor& data,
 at::Tensor all_data(const Flow& flow, const at::Tensor& latents,
                     const at::Tensor& context) {
   const c10::NoGradGuard no_grad;
-  if (!latents.is_cpu()) return data_by_tensors(flow, latents, context);
+  if (!latents.is_cpu()) {
+    const auto data = data_by_cuda(flow, latents, context);
+    return data ? *data : data_by_tensors(flow, latents, context);
+  }
   return latents.scalar_type() == at::kFloat
              ? data_by_kernels<float>(flow, latents.contiguous(), contiguous(context))
              : data_by_kernels<double>(flow, latents.contiguous(), contiguous(context));

@@ -8,6 +8,7 @@
 
 #include "kinflow/core/workers.h"
 #include "kinflow/flow/fused_flow.h"
+#include "kinflow/train/cuda_backend.h"
 
 namespace kinflow {
 namespace {
@@ -109,6 +110,9 @@ class FusedPass final : public BatchPass {
 
 std::unique_ptr<BatchPass> make_batch_pass(const Flow& flow, const at::Tensor& data,
                                            const at::Tensor& context, Engine engine) {
+  if (engine == Engine::fused && !data.is_cpu()) {
+    if (auto pass = make_cuda_pass(flow, data, context)) return pass;
+  }
   if (engine == Engine::tensor || !data.is_cpu()) {
     return std::make_unique<TensorPass>(flow, data, context);
   }

@@ -61,35 +61,6 @@ at::Tensor with_typical(const at::Tensor& start, DependenceKind kind, double val
   return parameters;
 }
 
-// Parameters at the start, [R, k]: one replica for each combination of a grid.
-at::Tensor start_parameters(const DependenceRequest& request, DependenceKind kind,
-                            const TrainOptions& options, const Dependence& law) {
-  const auto own = law.default_parameters();
-  const auto count = law.parameter_count();
-  if (count == 0) return at::empty({1, 0}, at::kDouble);
-  if (options.schedule != Schedule::grid) {
-    return with_typical(own, kind, options.start).unsqueeze(0);
-  }
-  auto decays = request.time_decay;
-  const bool with_decay = kind == DependenceKind::time && count == 2;
-  if (with_decay && decays.empty()) {
-    for (const double factor : kDecayGrid) {
-      decays.push_back(factor * own[1].item<double>());
-    }
-  }
-  std::vector<at::Tensor> starts;
-  for (const double value : options.grid) {
-    auto start = with_typical(own, kind, value);
-    if (!with_decay) starts.push_back(start);
-    for (std::size_t i = 0; with_decay && i < decays.size(); ++i) {
-      start = start.clone();
-      start[1] = decays[i];
-      starts.push_back(start);
-    }
-  }
-  return at::stack(starts);
-}
-
 // Gives held-out rows their law, unless nothing is known of them or no two of them
 // depend on each other.
 void add_valid_law(FittedDependence& made, DependenceRequest request,
@@ -110,6 +81,34 @@ void add_valid_law(FittedDependence& made, DependenceRequest request,
 
 }  // namespace
 
+at::Tensor FittedDependence::start(const DependenceRequest& request,
+                                   const TrainOptions& options) const {
+  const auto own = law->default_parameters();
+  const auto count = law->parameter_count();
+  if (count == 0) return at::empty({1, 0}, at::kDouble);
+  if (options.schedule != Schedule::grid) {
+    return with_typical(own, learned.kind, options.start).unsqueeze(0);
+  }
+  auto decays = request.time_decay;
+  const bool with_decay = learned.kind == DependenceKind::time && count == 2;
+  if (with_decay && decays.empty()) {
+    for (const double factor : kDecayGrid) {
+      decays.push_back(factor * own[1].item<double>());
+    }
+  }
+  std::vector<at::Tensor> starts;
+  for (const double value : options.grid) {
+    auto start = with_typical(own, learned.kind, value);
+    if (!with_decay) starts.push_back(start);
+    for (std::size_t i = 0; with_decay && i < decays.size(); ++i) {
+      start = start.clone();
+      start[1] = decays[i];
+      starts.push_back(start);
+    }
+  }
+  return at::stack(starts);
+}
+
 LearnedDependence FittedDependence::with_parameters(
     const at::Tensor& parameters) const {
   auto result = learned;
@@ -128,19 +127,18 @@ LearnedDependence FittedDependence::with_parameters(
 }
 
 FittedDependence make_fitted_dependence(const DependenceRequest& given,
-                                        const TrainOptions& options, FitRows& rows,
+                                        Schedule schedule, FitRows& rows,
                                         at::Device device, Logger& logger) {
   FittedDependence made;
   auto request = given;
-  if (options.schedule == Schedule::grid) {
+  if (schedule == Schedule::grid) {
     request.correlation = BlockCorrelation::shared;
   }
   auto& learned = made.learned;
-  learned.kind = options.schedule == Schedule::baseline ? DependenceKind::independent
-                                                        : kind_of(request);
+  learned.kind =
+      schedule == Schedule::baseline ? DependenceKind::independent : kind_of(request);
   if (learned.kind == DependenceKind::independent) {
     made.law = std::make_unique<Independent>(rows.relations.rows);
-    made.start = at::empty({1, 0}, at::kDouble).to(device);
     return made;
   }
   learned.column = request.group;
@@ -163,7 +161,6 @@ FittedDependence make_fitted_dependence(const DependenceRequest& given,
     add_valid_law(made, request, std::move(rows.valid_relations), columns, device,
                   logger);
   }
-  made.start = start_parameters(request, learned.kind, options, *made.law).to(device);
   return made;
 }
 

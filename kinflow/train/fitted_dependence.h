@@ -20,18 +20,19 @@ struct FittedDependence {
   std::unique_ptr<Dependence> valid_law;
   at::Tensor typical_weights;  ///< as in TrainingData
   at::Tensor valid_weights;    ///< as in TrainingData
-  at::Tensor start;            ///< [R, k] parameters at the beginning of a training
   LearnedDependence learned;   ///< without parameters
 
+  /// Parameters at the beginning of a run, [r, k]: one replica for each combination of
+  /// a grid, one in other schedules.
+  at::Tensor start(const DependenceRequest& request, const TrainOptions& options) const;
   /// What a model keeps of the trained parameters [k].
   LearnedDependence with_parameters(const at::Tensor& parameters) const;
 };
 
 /// Makes the laws from the relations of the rows, which are used up. Schedule
-/// `baseline` takes rows as independent; `grid` has one replica for each of its values
-/// and one correlation for all blocks.
+/// `baseline` takes rows as independent; `grid` has one correlation for all blocks.
 FittedDependence make_fitted_dependence(const DependenceRequest& request,
-                                        const TrainOptions& options, FitRows& rows,
+                                        Schedule schedule, FitRows& rows,
                                         at::Device device, Logger& logger);
 
 }  // namespace kinflow

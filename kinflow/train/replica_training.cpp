@@ -12,6 +12,7 @@
 #include "kinflow/dependence/block_replica.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/flow/fused_flow.h"
+#include "kinflow/train/cuda_backend.h"
 
 namespace kinflow {
 namespace {
@@ -55,8 +56,9 @@ class Worker {
 
   // One epoch of one replica; gives its NLL as ReplicaTraining::run_epoch does.
   double train(TrainingState& state, std::int64_t replica, const EpochPlan& plan,
-               const TrainOptions& options, const EstimatorChoice& choice,
-               const at::Tensor& memory, Workers& workers) {
+               const std::vector<std::int64_t>& order, const TrainOptions& options,
+               const EstimatorChoice& choice, const at::Tensor& memory,
+               Workers& workers) {
     const std::int64_t n = data_.size(0);
     prepare(plan);
     values_ = of_replica<Real>(state.flow.values(), replica);
@@ -68,7 +70,7 @@ class Worker {
     for (std::int64_t b = 0; b < plan.batches(); ++b) {
       if (blocks_ && b % kLogDetInterval == 0) log_det = blocks_->log_det();
       const auto begin = plan.bounds[static_cast<std::size_t>(b)];
-      rows_.rows = plan.order.data() + begin;
+      rows_.rows = order.data() + begin;
       rows_.count = plan.bounds[static_cast<std::size_t>(b) + 1] - begin;
       const double rate = plan.rates[static_cast<std::size_t>(replica)] *
                           plan.rate_factors[static_cast<std::size_t>(b)];
@@ -230,6 +232,7 @@ class CpuTraining final : public ReplicaTraining {
     for (std::size_t r = 0; r < plan.active.size(); ++r) {
       if (plan.active[r] != 0) active.push_back(static_cast<std::int64_t>(r));
     }
+    const auto order = plan.order();
     const auto count = static_cast<std::int64_t>(active.size());
     auto nll = at::full({static_cast<std::int64_t>(plan.active.size()), 1},
                         std::numeric_limits<double>::quiet_NaN(), at::kDouble);
@@ -237,7 +240,7 @@ class CpuTraining final : public ReplicaTraining {
       const auto r = active[static_cast<std::size_t>(i)];
       nll.template data_ptr<double>()[r] =
           workers_[static_cast<std::size_t>(thread)]->train(
-              state_, r, plan, options_[static_cast<std::size_t>(r)],
+              state_, r, plan, order, options_[static_cast<std::size_t>(r)],
               choices_[static_cast<std::size_t>(r)], memory_, inner);
     };
     if (fills_cores(count, workers.threads())) {
@@ -299,13 +302,16 @@ std::unique_ptr<ReplicaTraining> make_replica_training(
     TrainingState& state, const Dependence& dependence, const at::Tensor& data,
     const at::Tensor& context, const std::vector<TrainOptions>& options,
     Engine engine) {
-  if (engine == Engine::tensor || !data.is_cpu()) return nullptr;
   const auto* blocks = dynamic_cast<const Blocks*>(&dependence);
   const bool is_independent = dynamic_cast<const Independent*>(&dependence) != nullptr;
-  if (blocks == nullptr && !is_independent) return nullptr;
   // The law of pooled correlations is taken anew at every step.
-  if (blocks != nullptr && blocks->options().correlation == BlockCorrelation::pooled) {
+  const bool is_pooled =
+      blocks != nullptr && blocks->options().correlation == BlockCorrelation::pooled;
+  if (engine == Engine::tensor || is_pooled || (blocks == nullptr && !is_independent)) {
     return nullptr;
+  }
+  if (!data.is_cpu()) {
+    return make_cuda_training(state, dependence, blocks, data, context, options);
   }
   if (data.scalar_type() == at::kFloat) {
     return std::make_unique<CpuTraining<float>>(state, dependence, blocks, data,

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/dependence.h"
 #include "kinflow/train/options.h"
 #include "kinflow/train/training_state.h"

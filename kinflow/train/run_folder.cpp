@@ -66,32 +66,14 @@ RunFolder RunFolder::create(const std::string& directory,
     check_free(directory);
     folder.write_record(record);
   } catch (const InputError&) {
-    folder.lock_.reset();
+    folder.lock_ = {};
     if (is_new) std::filesystem::remove(directory, error);
     throw;
   }
   return folder;
 }
 
-void RunFolder::lock() {
-  // A killed process leaves its file behind; it stays unless the run ends well.
-  const bool is_new = !exists(lock_path());
-  const int descriptor =
-      ::open(lock_path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw InputError(system_message(lock_path(), "write"));
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    ::close(descriptor);
-    throw InputError(directory_ +
-                     ": expected a folder for this fit alone, found another process "
-                     "that is fitting into it");
-  }
-  lock_ = std::shared_ptr<int>(new int(descriptor),
-                               [path = lock_path(), is_new](const int* held) {
-                                 if (is_new) ::unlink(path.c_str());
-                                 ::close(*held);
-                                 delete held;
-                               });
-}
+void RunFolder::lock() { lock_ = FolderLock(directory_, "fit"); }
 
 nlohmann::json RunFolder::read_record() const {
   return parse_json(read_whole_file(record_path()), record_path());
@@ -129,11 +111,16 @@ void RunFolder::write_checkpoint(const NamedTensors& state) const {
   save_tensors(checkpoint_path(), {}, state);
 }
 
-void RunFolder::close() {
+void RunFolder::write_result(nlohmann::json record, const FitResult& result) {
+  save_model(model_path(), result.model);
+  record["status"] = "finished";
+  record["result"] = result.model.record;
+  record["result"].erase("request");
+  record["seconds"] = result.seconds;
+  write_record(record);
   std::error_code ignored;
   std::filesystem::remove(checkpoint_path(), ignored);
-  std::filesystem::remove(lock_path(), ignored);
-  lock_.reset();
+  lock_.release();
 }
 
 void RunFolder::remove_unfinished_files() const {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/core/folder_lock.h"
+#include "kinflow/train/fit.h"
 #include "kinflow/train/trainer.h"
 
 namespace kinflow {
@@ -24,7 +26,6 @@ class RunFolder {
   std::string model_path() const { return directory_ + "/model.safetensors"; }
   std::string checkpoint_path() const { return directory_ + "/checkpoint.safetensors"; }
   std::string metrics_path() const { return directory_ + "/metrics.csv"; }
-  std::string lock_path() const { return directory_ + "/.lock"; }
   std::string record_path() const { return directory_ + "/run.json"; }
 
   nlohmann::json read_record() const;
@@ -38,8 +39,8 @@ class RunFolder {
   /// The checkpoint's tensors; empty where there is none.
   NamedTensors read_checkpoint() const;
   void write_checkpoint(const NamedTensors& state) const;
-  /// Removes the checkpoint and the lock: the run is finished.
-  void close();
+  /// Writes the model and the finished record, and removes the checkpoint and the lock.
+  void write_result(nlohmann::json record, const FitResult& result);
   /// Removes files that a killed process had not finished.
   void remove_unfinished_files() const;
 
@@ -50,7 +51,7 @@ class RunFolder {
  private:
   explicit RunFolder(std::string directory) : directory_(std::move(directory)) {}
   std::string directory_;
-  std::shared_ptr<int> lock_;  // its end frees the lock and removes its file
+  FolderLock lock_;
 };
 
 /// The model of a run folder, or of a model file.

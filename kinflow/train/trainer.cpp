@@ -165,8 +165,8 @@ at::Tensor Trainer::learning_rate(std::int64_t batch) const {
 }
 
 EpochPlan Trainer::plan_epoch() const {
-  Random random(shared_options().seed, stream(Purpose::row_order, epoch_));
-  EpochPlan plan{.order = random.permutation(data_.train.size(0)),
+  EpochPlan plan{.seed = shared_options().seed,
+                 .epoch = epoch_,
                  .bounds = batch_bounds_,
                  .rate_factors = {},
                  .rates = {},
@@ -201,7 +201,7 @@ void Trainer::run_epoch() {
 
 at::Tensor Trainer::run_steps(const EpochPlan& plan) {
   const auto device = data_.train.device();
-  const auto order = at::tensor(plan.order).to(device);
+  const auto order = at::tensor(plan.order()).to(device);
   const auto active = is_stopped().logical_not();
   const auto batches = plan.batches();
   const auto moves =
@@ -411,12 +411,20 @@ std::int64_t Trainer::best_epoch(std::int64_t replica) const {
   return best_epoch_[replica][0].item<std::int64_t>();
 }
 
+std::int64_t Trainer::epochs_of(std::int64_t replica) const {
+  return std::min(epoch_, best_epoch(replica) + shared_options().patience);
+}
+
 at::Tensor Trainer::best_parameters(std::int64_t replica) const {
   return best_parameters_[replica].clone();
 }
 
 std::int64_t Trainer::skipped_steps() const {
   return state_.skipped.sum().item<std::int64_t>();
+}
+
+std::int64_t Trainer::skipped_steps(std::int64_t replica) const {
+  return state_.skipped[replica][0].item<std::int64_t>();
 }
 
 void Trainer::visit_state(

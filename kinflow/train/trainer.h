@@ -79,6 +79,8 @@ class Trainer {
   /// True once all epochs are done or every replica ran out of patience.
   bool finished() const;
   std::int64_t epochs_done() const { return epoch_; }
+  /// Epochs after which a replica stopped; all that are done where it has not.
+  std::int64_t epochs_of(std::int64_t replica) const;
   std::int64_t replicas() const { return flow_.replicas(); }
   /// Trains one epoch and scores the validation rows.
   void run_epoch();
@@ -96,7 +98,9 @@ class Trainer {
   double best_valid_nll(std::int64_t replica) const;
   std::int64_t best_epoch(std::int64_t replica) const;
   at::Tensor best_parameters(std::int64_t replica) const;
+  /// Of all replicas, and of one.
   std::int64_t skipped_steps() const;
+  std::int64_t skipped_steps(std::int64_t replica) const;
 
   /// Everything that the next epochs depend on, for checkpoints, and its return. A
   /// restored trainer goes on to exactly the numbers of an undisturbed one.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kinflow/core/random.h"
 #include "kinflow/flow/flow.h"
 #include "kinflow/train/adamax.h"
 
@@ -28,13 +29,18 @@ struct TrainingState {
 
 /// One epoch.
 struct EpochPlan {
-  std::vector<std::int64_t> order;   ///< [n], the rows as the batches take them
-  std::vector<std::int64_t> bounds;  ///< of the batches in `order`
+  std::uint64_t seed = 0;            ///< of the order of rows
+  std::int64_t epoch = 0;            ///< from 0
+  std::vector<std::int64_t> bounds;  ///< of the batches in the order of rows
   std::vector<double> rate_factors;  ///< of each batch, for all replicas
   std::vector<double> rates;         ///< [R], learning rates before these factors
   std::vector<std::uint8_t> active;  ///< [R], replicas that have not stopped
 
   std::int64_t batches() const { return static_cast<std::int64_t>(bounds.size()) - 1; }
+  /// [n], the rows as the batches take them.
+  std::vector<std::int64_t> order() const {
+    return Random(seed, stream(Purpose::row_order, epoch)).permutation(bounds.back());
+  }
 };
 
 /// Batches for which the history takes one value of log det C: for some structures it

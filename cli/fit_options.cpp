@@ -1,0 +1,144 @@
+// Declaring the options of a fit and turning them into a request.
+#include "fit_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "kinflow/core/error.h"
+
+namespace kinflow::cli {
+
+FitRequest FitGiven::resolve() const {
+  FitRequest made = request;
+  auto& data = made.data;
+  if (dependence.any() == independent) {
+    throw InputError(
+        "fit: expected a dependence (--group, --relationship, --relationship-pcs, "
+        "--time-kernel or --unstructured) or --independent, found " +
+        std::string(independent ? "both" : "neither"));
+  }
+  data.table = absolute(data.table);
+  data.valid_table = absolute(data.valid_table);
+  data.dependence = dependence.resolve();
+  data.dependence.correlation = chosen(block_correlation_names(), correlation);
+  if (!split_by.empty()) data.split_by = chosen(split_by_names(), split_by);
+  auto& train = made.train;
+  std::optional<Estimator> asked;
+  if (!estimator.empty()) asked = chosen(estimator_names(), estimator);
+  const auto defaults = default_train_options(data.dependence, asked);
+  train.estimator = defaults.estimator;
+  train.start = start.value_or(defaults.start);
+  train.patience = patience.value_or(defaults.patience);
+  train.dependence_rate = dependence_rate.value_or(defaults.dependence_rate);
+  train.schedule = chosen(schedule_names(), schedule);
+  made.flow.kind = chosen(flow_kind_names(), flow);
+  made.flow.permutation = chosen(permutation_names(), permutation);
+  made.flow.permutation_seed = train.seed;
+  made.flow.layers = layers.value_or(made.flow.kind == FlowKind::spline ? 3 : 8);
+  made.float64 = precision == "float64";
+  return with_defaults(made);
+}
+
+namespace {
+
+void add_data_options(CLI::App& verb, FitGiven& given) {
+  auto& data = given.request.data;
+  verb.add_option("table", data.table, "Training table: .csv, .tsv or .npy");
+  add_dependence_options(verb, given.dependence);
+  verb.add_flag("--independent", given.independent, "Rows are independent");
+  verb.add_option("--valid", data.valid_table,
+                  "Validation table (default: a part of the training table)");
+  add_list(verb, "--columns", data.columns,
+           "Columns to model, comma-separated (default: all without another role)");
+  add_list(verb, "--context", data.context, "Columns to condition on, comma-separated");
+  add_choice(verb, "--split-by", given.split_by, split_by_names(),
+             "How validation rows are chosen (default: group with --group, else rows)");
+  verb.add_option("--valid-fraction", data.valid_fraction,
+                  "Share of rows held out without --valid")
+      ->check(number_in(kSmallestValidFraction, kLargestValidFraction));
+  verb.add_flag("--drop-missing", data.drop_missing,
+                "Leave out rows with missing values");
+}
+
+void add_model_options(CLI::App& verb, FitGiven& given) {
+  auto& flow = given.request.flow;
+  add_choice(verb, "--flow", given.flow, flow_kind_names(), "Kind of flow");
+  verb.add_option("--layers", given.layers,
+                  "Coupling layers (default: 3 for spline, 8 for affine)")
+      ->check(integer_in(1, 1000));
+  add_list(verb, "--hidden", flow.hidden, "Widths of the networks, comma-separated")
+      ->check(integer_in(1, 100'000));
+  verb.add_option("--bins", flow.bins, "Bins of the splines")
+      ->check(integer_in(2, kMaximumSplineBins));
+  verb.add_option(
+          "--bound", given.request.bound,
+          "Splines act on [-bound, bound] standard deviations (default: from data)")
+      ->check(number_in(1e-3, 1e6));
+  add_choice(verb, "--permutation", given.permutation, permutation_names(),
+             "Columns that a layer maps");
+  verb.add_option("--precision", given.precision, "Arithmetic of the flow")
+      ->check(CLI::IsMember({"float32", "float64"}));
+  add_choice(
+      verb, "--correlation", given.correlation, block_correlation_names(),
+      "With --group: one correlation for all blocks, one for each, one for each size, "
+      "or one for each under a common law that is learned")
+      ->needs(verb.get_option("--group"));
+}
+
+void add_training_options(CLI::App& verb, FitGiven& given) {
+  auto& train = given.request.train;
+  add_choice(verb, "--schedule", given.schedule, schedule_names(),
+             "How flow and dependence are trained");
+  add_choice(verb, "--estimator", given.estimator, estimator_names(),
+             "Gradient estimator (default: memory where a row depends on few others, "
+             "else hybrid)");
+  verb.add_option("--epochs", train.epochs, "Passes over the data")
+      ->check(integer_in(1, kManySteps));
+  verb.add_option("--batch-size", train.batch_size, "Rows of a step")
+      ->check(integer_in(2, kManySteps));
+  verb.add_option("--learning-rate", train.learning_rate,
+                  "Adamax step at the beginning")
+      ->check(number_in(0, kLargestRate));
+  verb.add_option("--weight-decay", train.weight_decay,
+                  "On the flow's weights, the first layers of its networks excepted")
+      ->check(number_in(0, kLargestRate));
+  verb.add_option("--patience", given.patience,
+                  "Epochs without a better validation NLL before stopping (default: 30 "
+                  "with the memory estimator, else all)")
+      ->check(integer_in(1, kManySteps));
+  verb.add_option("--start", given.start,
+                  "First value of rho, lambda or the own share of a sum (default: rho "
+                  "0.3, else 0.5)")
+      ->check(number_in(kSmallestParameter, kLargestParameter));
+  verb.add_option(
+          "--dependence-rate", given.dependence_rate,
+          "Learning rate of rho or lambda, times the flow's (default: 10; 1 with "
+          "the pairs estimator)")
+      ->check(number_in(0, kLargestRate));
+  verb.add_option("--prior", train.prior,
+                  "Beta(1 + prior, 1 + prior) prior of rho or lambda; 0: none")
+      ->check(number_in(0, kLargestRate));
+  verb.add_option("--memory-share", train.memory_share,
+                  "Estimator hybrid: share of memory in the flow's gradient")
+      ->check(number_in(0, 1));
+  add_list(verb, "--grid", train.grid,
+           "Values of rho, lambda or the own share of a sum for --schedule grid, "
+           "comma-separated (default: the paper's 12)")
+      ->check(number_in(kSmallestParameter, kLargestParameter));
+  verb.add_option("--stage-epochs", train.stage_epochs,
+                  "Schedule alternating: epochs of the flow before rho or lambda "
+                  "become the most likely ones")
+      ->check(integer_in(1, kManySteps));
+  add_seed(verb, train.seed, "Seed of weights, row order and split");
+}
+
+}  // namespace
+
+void add_fit_options(CLI::App& verb, FitGiven& given) {
+  add_data_options(verb, given);
+  add_model_options(verb, given);
+  add_training_options(verb, given);
+  verb.add_flag("!--no-inference", given.request.inference,
+                "No standard errors, intervals and tests at the end");
+}
+
+}  // namespace kinflow::cli

@@ -1,0 +1,31 @@
+// The options of a fit, as typed.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <optional>
+#include <string>
+
+#include "kinflow/train/fit.h"
+#include "options.h"
+
+namespace kinflow::cli {
+
+struct FitGiven {
+  FitRequest request;
+  bool independent = false;
+  std::string schedule = "joint", flow = "spline", permutation = "alternating";
+  std::string correlation = "per-block", precision = "float32";
+  std::string estimator, split_by;
+  DependenceGiven dependence;
+  std::optional<std::int64_t> layers, patience;
+  std::optional<double> start, dependence_rate;
+
+  /// The request, with defaults. InputError for choices that exclude each other.
+  FitRequest resolve() const;
+};
+
+/// The table and all options that decide the result of a fit; not where it is computed
+/// and kept.
+void add_fit_options(CLI::App& verb, FitGiven& given);
+
+}  // namespace kinflow::cli

@@ -1,0 +1,242 @@
+// kinflow sweep: many fits at once, from a file that says what varies.
+#include "kinflow/train/sweep.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "fit_options.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/input_file.h"
+#include "kinflow/core/json_reader.h"
+
+namespace kinflow::cli {
+namespace {
+
+constexpr std::size_t kMostRuns = 1'000'000;
+
+struct Given {
+  std::string specification, out, resume, device = "cpu";
+  std::int64_t threads = 1, most_replicas = 0;
+  double checkpoint_seconds = SweepPlace{}.checkpoint_seconds;
+};
+
+// Options of a run by name, in the order in which they are said.
+using Options = std::vector<std::pair<std::string, nlohmann::json>>;
+
+std::string text_of(const nlohmann::json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::vector<std::string> parts;
+  for (const auto& part : value) parts.push_back(text_of(part));
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
+// The words of a command line that say the options.
+std::vector<std::string> words_of(const Options& options) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : options) {
+    if (name == "table") {
+      words.push_back(text_of(value));
+    } else if (value.is_boolean()) {
+      if (value.get<bool>()) words.push_back("--" + name);
+    } else {
+      words.push_back("--" + name);
+      words.push_back(text_of(value));
+    }
+  }
+  return words;
+}
+
+// A request from options, as `kinflow fit` would make it.
+FitRequest request_from(const Options& options) {
+  CLI::App parser;
+  parser.option_defaults()->always_capture_default();
+  FitGiven given;
+  add_fit_options(parser, given);
+  auto words = words_of(options);
+  std::reverse(words.begin(), words.end());
+  parser.parse(words);
+  if (given.request.data.table.empty()) {
+    throw InputError("expected a table, found none");
+  }
+  return given.resolve();
+}
+
+[[noreturn]] void fail(const std::string& source, const std::string& key,
+                       const std::string& expected, const std::string& found) {
+  throw InputError(
+      fmt::format("{}: key '{}': expected {}, found {}", source, key, expected, found));
+}
+
+// The options of an object; `source` and `key` stand for its place in messages.
+Options options_of(const nlohmann::json& json, const std::string& source,
+                   const std::string& key) {
+  if (!json.is_object()) fail(source, key, "an object of options", json.type_name());
+  Options options;
+  for (const auto& [name, value] : json.items()) {
+    const bool is_plain = value.is_string() || value.is_number() || value.is_boolean();
+    if (!is_plain && !value.is_array()) {
+      fail(source, key + "." + name, "a text, a number, true, false or a list",
+           value.type_name());
+    }
+    options.emplace_back(name, value);
+  }
+  return options;
+}
+
+void set(Options& options, const std::string& name, const nlohmann::json& value) {
+  for (auto& [known, old] : options) {
+    if (known != name) continue;
+    old = value;
+    return;
+  }
+  options.emplace_back(name, value);
+}
+
+// One axis of the product of runs: each element says some options.
+using Axis = std::vector<Options>;
+
+std::vector<Axis> axes_of(const nlohmann::json& json, const std::string& source) {
+  std::vector<Axis> axes;
+  if (json.contains("cases")) {
+    const auto& cases = json["cases"];
+    if (!cases.is_array() || cases.empty()) {
+      fail(source, "cases", "a list of objects", cases.dump().substr(0, 40));
+    }
+    auto& axis = axes.emplace_back();
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      axis.push_back(options_of(cases[i], source, fmt::format("cases[{}]", i)));
+    }
+  }
+  if (json.contains("grid")) {
+    for (const auto& [name, values] : options_of(json["grid"], source, "grid")) {
+      if (!values.is_array() || values.empty()) {
+        fail(source, "grid." + name, "a list of values", values.dump().substr(0, 40));
+      }
+      auto& axis = axes.emplace_back();
+      for (const auto& value : values) axis.push_back({{name, value}});
+    }
+  }
+  return axes;
+}
+
+// All runs of a specification: the product of its cases and its grid.
+SweepRequest request_of(const nlohmann::json& json, const std::string& source) {
+  if (!json.is_object()) {
+    throw InputError(source + ": expected an object, found " + json.type_name());
+  }
+  for (const auto& [key, ignored] : json.items()) {
+    if (key != "fixed" && key != "cases" && key != "grid") {
+      throw InputError(fmt::format(
+          "{}: expected the keys fixed, cases and grid, found '{}'", source, key));
+    }
+  }
+  const auto fixed =
+      json.contains("fixed") ? options_of(json["fixed"], source, "fixed") : Options();
+  const auto axes = axes_of(json, source);
+  SweepRequest request{.specification = json, .names = {}, .runs = {}};
+  std::size_t count = 1;
+  for (const auto& axis : axes) {
+    count *= axis.size();
+    if (count > kMostRuns) {
+      throw InputError(
+          fmt::format("{}: expected at most {} runs, found more", source, kMostRuns));
+    }
+    for (const auto& options : axis) {
+      for (const auto& [name, ignored] : options) {
+        auto& names = request.names;
+        if (std::find(names.begin(), names.end(), name) == names.end()) {
+          names.push_back(name);
+        }
+      }
+    }
+  }
+  for (std::size_t run = 0; run < count; ++run) {
+    auto options = fixed;
+    // The last axis varies fastest.
+    for (std::size_t i = axes.size(), rest = run; i-- > 0; rest /= axes[i].size()) {
+      for (const auto& [name, value] : axes[i][rest % axes[i].size()]) {
+        set(options, name, value);
+      }
+    }
+    SweepRun made;
+    for (const auto& name : request.names) {
+      std::string text;
+      for (const auto& [known, value] : options) {
+        if (known == name) text = text_of(value);
+      }
+      made.values.push_back(text);
+    }
+    try {
+      made.request = request_from(options);
+    } catch (const CLI::ParseError& error) {
+      throw InputError(fmt::format("{}: run {}: {}", source, run + 1, error.what()));
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}: run {}: {}", source, run + 1, error.what()));
+    }
+    request.runs.push_back(std::move(made));
+  }
+  return request;
+}
+
+void run(const Given& given, bool resume, Console& console) {
+  if (resume != given.specification.empty() || resume != given.out.empty()) {
+    throw InputError(
+        "sweep: expected SPEC.json and --out DIR, or --resume DIR alone (see --help)");
+  }
+  const auto json =
+      resume ? read_sweep_specification(given.resume)
+             : parse_json(read_whole_file(given.specification), given.specification);
+  const auto source = resume ? given.resume + "/sweep.json" : given.specification;
+  auto request = request_of(json, source);
+  request.most_replicas = given.most_replicas;
+  for (auto& made : request.runs) {
+    made.request.threads = given.threads;
+    made.request.device = given.device;
+  }
+  const auto directory = resume ? given.resume : given.out;
+  const auto result = sweep(request,
+                            {.directory = directory,
+                             .resume = resume,
+                             .checkpoint_seconds = given.checkpoint_seconds,
+                             .stop = &stop_requested()},
+                            console);
+  if (result.best_run < 0) {
+    throw NumericalError(directory + ": all runs failed; results.csv says why");
+  }
+  fmt::print(
+      "{}: {} runs{}, best run {} with valid NLL {:.4f} nats in {}/best, {:.1f} s\n",
+      directory, result.runs,
+      result.failed > 0 ? fmt::format(" ({} failed)", result.failed) : "",
+      result.best_run + 1, result.valid_nll_nats, directory, result.seconds);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Console& console) {
+  auto given = std::make_shared<Given>();
+  auto* verb = app.add_subcommand("sweep", "Train many flows at once");
+  verb->add_option("spec", given->specification,
+                   "JSON file: what is fixed, and what varies (docs/cli.md)");
+  verb->add_option("--out", given->out, "Folder to make");
+  auto* resume = verb->add_option("--resume", given->resume,
+                                  "Go on with a sweep that was interrupted");
+  add_device(*verb, given->device);
+  add_threads(*verb, given->threads);
+  verb->add_option("--replicas", given->most_replicas,
+                   "Most flows trained side by side; 0: as memory allows")
+      ->check(integer_in(0, 1'000'000));
+  verb->add_option("--checkpoint-seconds", given->checkpoint_seconds,
+                   "Time between two checkpoints; 0: after every epoch")
+      ->check(number_in(0, 1e9));
+  verb->callback(
+      [given, resume, &console] { run(*given, resume->count() > 0, console); });
+}
+
+}  // namespace kinflow::cli

@@ -1,0 +1,26 @@
+// Keeps two processes from writing into one folder.
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace kinflow {
+
+/// A lock on a folder, the file `.lock` in it, as long as the object and its copies
+/// live. The system frees the lock of a process that was killed.
+class FolderLock {
+ public:
+  FolderLock() = default;
+  /// InputError where another process holds the lock.
+  /// @param work  "fit": what the folder is for, in the message
+  FolderLock(const std::string& directory, const std::string& work);
+
+  /// Frees the lock and removes its file.
+  void release();
+
+ private:
+  std::string path_;
+  std::shared_ptr<int> descriptor_;
+};
+
+}  // namespace kinflow

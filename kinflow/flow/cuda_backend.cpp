@@ -1,0 +1,75 @@
+// Tensors handed to the fused CUDA kernels, on LibTorch's default stream.
+#include "kinflow/flow/cuda_backend.h"
+
+#include <ATen/ATen.h>
+
+#include "kinflow/flow/fused_cuda.h"
+
+namespace kinflow {
+namespace {
+
+constexpr void* kDefaultStream = nullptr;
+
+// Nothing where no kernel takes the flow.
+std::unique_ptr<FusedFlowCuda> kernels_for(const Flow& flow) {
+  const auto plan = make_plan(flow.options());
+  if (flow.values().scalar_type() != at::kFloat || !FusedFlowCuda::fits(plan)) {
+    return nullptr;
+  }
+  return std::make_unique<FusedFlowCuda>(plan);
+}
+
+FusedFlowCuda::Rows rows_of(const at::Tensor& data, const at::Tensor& context) {
+  return {.count = data.size(0),
+          .data = data.data_ptr<float>(),
+          .context = context.defined() ? context.data_ptr<float>() : nullptr};
+}
+
+at::Tensor contiguous(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.contiguous() : tensor;
+}
+
+}  // namespace
+
+std::optional<LatentResult> latents_by_cuda(const Flow& flow, const at::Tensor& data,
+                                            const at::Tensor& context) {
+  const auto kernels = kernels_for(flow);
+  if (!kernels) return {};
+  const auto rows = data.contiguous(), steering = contiguous(context);
+  LatentResult result{
+      .latents =
+          at::empty({flow.replicas(), rows.size(0), rows.size(1)}, rows.options()),
+      .log_abs_det = at::empty({flow.replicas(), rows.size(0)}, rows.options())};
+  kernels->to_latent(rows_of(rows, steering), flow.replicas(),
+                     flow.values().data_ptr<float>(), result.latents.data_ptr<float>(),
+                     result.log_abs_det.data_ptr<float>(), kDefaultStream);
+  return result;
+}
+
+std::optional<at::Tensor> row_log_density_by_cuda(const Flow& flow,
+                                                  const at::Tensor& data,
+                                                  const at::Tensor& context) {
+  const auto kernels = kernels_for(flow);
+  if (!kernels) return {};
+  const auto rows = data.contiguous(), steering = contiguous(context);
+  auto density = at::empty({flow.replicas(), rows.size(0)}, rows.options());
+  kernels->log_density(rows_of(rows, steering), flow.replicas(),
+                       flow.values().data_ptr<float>(), density.data_ptr<float>(),
+                       kDefaultStream);
+  return density;
+}
+
+std::optional<at::Tensor> data_by_cuda(const Flow& flow, const at::Tensor& latents,
+                                       const at::Tensor& context) {
+  const auto kernels = kernels_for(flow);
+  if (!kernels) return {};
+  const auto from = latents.contiguous(), steering = contiguous(context);
+  auto data = at::empty_like(from);
+  kernels->from_latent(from.size(1), from.data_ptr<float>(),
+                       steering.defined() ? steering.data_ptr<float>() : nullptr,
+                       flow.replicas(), flow.values().data_ptr<float>(),
+                       data.data_ptr<float>(), kDefaultStream);
+  return data;
+}
+
+}  // namespace kinflow

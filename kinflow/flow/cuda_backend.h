@@ -1,0 +1,23 @@
+// Latents and densities of many rows on a GPU by fused kernels, where the build has
+// them.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+#include "kinflow/flow/flow.h"
+
+namespace kinflow {
+
+/// As their namesakes in density.h, for tensors on a GPU. Nothing where this build has
+/// no CUDA kernels, or none for the flow's shape and type.
+std::optional<LatentResult> latents_by_cuda(const Flow& flow, const at::Tensor& data,
+                                            const at::Tensor& context);
+std::optional<at::Tensor> row_log_density_by_cuda(const Flow& flow,
+                                                  const at::Tensor& data,
+                                                  const at::Tensor& context);
+std::optional<at::Tensor> data_by_cuda(const Flow& flow, const at::Tensor& latents,
+                                       const at::Tensor& context);
+
+}  // namespace kinflow

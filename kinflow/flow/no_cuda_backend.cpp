@@ -1,0 +1,24 @@
+// A build without CUDA kernels.
+#include "kinflow/flow/cuda_backend.h"
+
+namespace kinflow {
+
+std::optional<LatentResult> latents_by_cuda(const Flow& /*flow*/,
+                                            const at::Tensor& /*data*/,
+                                            const at::Tensor& /*context*/) {
+  return {};
+}
+
+std::optional<at::Tensor> row_log_density_by_cuda(const Flow& /*flow*/,
+                                                  const at::Tensor& /*data*/,
+                                                  const at::Tensor& /*context*/) {
+  return {};
+}
+
+std::optional<at::Tensor> data_by_cuda(const Flow& /*flow*/,
+                                       const at::Tensor& /*latents*/,
+                                       const at::Tensor& /*context*/) {
+  return {};
+}
+
+}  // namespace kinflow

@@ -1,0 +1,219 @@
+// State of trainings in tensors on a GPU, handed to the fused CUDA kernels.
+#include "kinflow/train/cuda_backend.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "kinflow/dependence/block_replica.h"
+#include "kinflow/flow/fused_cuda.h"
+#include "kinflow/train/epoch_cuda.h"
+#include "kinflow/train/row_order_cuda.h"
+
+namespace kinflow {
+namespace {
+
+constexpr void* kDefaultStream = nullptr;
+// Epochs whose order of rows is made at once, one thread each.
+constexpr std::int64_t kOrdersAtOnce = 32;
+
+bool takes(const Flow& flow) {
+  return flow.values().scalar_type() == at::kFloat &&
+         FusedFlowCuda::fits(make_plan(flow.options()));
+}
+
+at::Tensor contiguous(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.contiguous() : tensor;
+}
+
+const float* numbers(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.data_ptr<float>() : nullptr;
+}
+
+class CudaPass final : public BatchPass {
+ public:
+  CudaPass(const Flow& flow, const at::Tensor& data, const at::Tensor& context)
+      : flow_(flow),
+        kernels_(make_plan(flow.options())),
+        data_(data.contiguous()),
+        context_(contiguous(context)) {}
+
+  LatentResult to_latent(const at::Tensor& rows) override {
+    rows_ = rows.contiguous();
+    const std::int64_t count = rows_.size(0), replicas = flow_.replicas();
+    LatentResult result{
+        .latents = at::empty({replicas, count, data_.size(1)}, data_.options()),
+        .log_abs_det = at::empty({replicas, count}, data_.options())};
+    const auto bytes =
+        static_cast<std::int64_t>(kernels_.workspace_bytes(count, replicas));
+    if (!workspace_.defined() || workspace_.size(0) < bytes) {
+      workspace_ = at::empty({bytes}, data_.options().dtype(at::kByte));
+    }
+    kernels_.to_latent(batch(), replicas, flow_.values().data_ptr<float>(),
+                       result.latents.data_ptr<float>(),
+                       result.log_abs_det.data_ptr<float>(), workspace_.data_ptr(),
+                       kDefaultStream);
+    return result;
+  }
+
+  at::Tensor gradient(const at::Tensor& latent_slopes,
+                      double log_abs_det_slope) override {
+    auto slopes = latent_slopes.clone(at::MemoryFormat::Contiguous);
+    auto result = at::empty_like(flow_.values());
+    kernels_.backward(batch(), flow_.replicas(), flow_.values().data_ptr<float>(),
+                      slopes.data_ptr<float>(), static_cast<float>(log_abs_det_slope),
+                      workspace_.data_ptr(), result.data_ptr<float>(), kDefaultStream);
+    return result;
+  }
+
+ private:
+  FusedFlowCuda::Batch batch() const {
+    return {.count = rows_.size(0),
+            .index = rows_.data_ptr<std::int64_t>(),
+            .rows = {.count = data_.size(0),
+                     .data = numbers(data_),
+                     .context = numbers(context_)}};
+  }
+
+  const Flow& flow_;
+  FusedFlowCuda kernels_;
+  at::Tensor data_, context_, rows_, workspace_;
+};
+
+class CudaTraining final : public ReplicaTraining {
+ public:
+  CudaTraining(TrainingState& state, const Dependence& dependence, const Blocks* blocks,
+               const at::Tensor& data, const at::Tensor& context,
+               const std::vector<TrainOptions>& options)
+      : state_(state), data_(data.contiguous()), context_(contiguous(context)) {
+    setup_ = {.plan = make_plan(state.flow.options()), .rows = data.size(0)};
+    if (blocks != nullptr) {
+      const BlockArrays arrays(*blocks);
+      setup_.blocks = {.block_of_row = arrays.block_of_row,
+                       .sizes = {},
+                       .parameter_of_block = arrays.parameter_of_block,
+                       .parameters = arrays.parameters};
+      for (const double others : arrays.other_rows) {
+        setup_.blocks.sizes.push_back(static_cast<std::int64_t>(others) + 1);
+      }
+    }
+    const auto column = [&](at::ScalarType type, const auto& of) {
+      std::vector<double> values;
+      for (const auto& replica : options) {
+        values.push_back(static_cast<double>(of(replica)));
+      }
+      return at::tensor(values, at::kDouble).to(data_.device(), type);
+    };
+    const auto choice = [&](const TrainOptions& replica) {
+      return estimator_choice(replica, dependence);
+    };
+    weight_decay_ = column(at::kFloat, [](const auto& o) { return o.weight_decay; });
+    rate_ = column(at::kDouble, [](const auto& o) { return o.dependence_rate; });
+    prior_ = column(at::kDouble, [](const auto& o) { return o.prior; });
+    has_memory_ =
+        column(at::kBool, [&](const auto& o) { return choice(o).needs_memory; });
+    share_ = column(at::kDouble, [&](const auto& o) { return choice(o).memory_share; });
+    moves_ =
+        column(at::kBool, [&](const auto& o) { return choice(o).moves_parameters; });
+    any_memory_ = has_memory_.any().item<bool>();
+  }
+
+  at::Tensor run_epoch(const EpochPlan& plan) override {
+    const auto device = data_.device();
+    if (!epochs_) {
+      setup_.batch_bounds = plan.bounds;
+      epochs_.emplace(setup_);
+    }
+    const auto active = at::tensor(plan.active, at::kByte).to(device, at::kBool);
+    const auto rates = at::tensor(plan.rates, at::kDouble).to(device, at::kFloat);
+    const auto factors =
+        at::tensor(plan.rate_factors, at::kDouble).to(device, at::kFloat);
+    auto nll = at::full({static_cast<std::int64_t>(plan.active.size()), 1},
+                        std::numeric_limits<double>::quiet_NaN(),
+                        data_.options().dtype(at::kDouble));
+    auto& optimizer = state_.flow_optimizer;
+    auto& dependence = state_.dependence_optimizer;
+    const bool has_blocks = setup_.blocks.parameters > 0;
+    const auto of_blocks = [&](const at::Tensor& tensor) {
+      return has_blocks ? tensor.data_ptr<double>() : nullptr;
+    };
+    epochs_->run({.data = numbers(data_),
+                  .context = numbers(context_),
+                  .order = order_of(plan),
+                  .rate_factor = numbers(factors)},
+                 {.count = nll.size(0),
+                  .active = active.data_ptr<bool>(),
+                  .values = state_.flow.values().data_ptr<float>(),
+                  .first_moment = optimizer.first_moment.data_ptr<float>(),
+                  .infinity_norm = optimizer.infinity_norm.data_ptr<float>(),
+                  .steps = optimizer.steps.data_ptr<std::int64_t>(),
+                  .decay_mask = numbers(state_.flow.decay_mask()),
+                  .learning_rate = numbers(rates),
+                  .weight_decay = numbers(weight_decay_),
+                  .has_memory = any_memory_ ? has_memory_.data_ptr<bool>() : nullptr,
+                  .memory_share = share_.data_ptr<double>(),
+                  .moves_dependence = moves_.data_ptr<bool>(),
+                  .dependence_rate = rate_.data_ptr<double>(),
+                  .prior = prior_.data_ptr<double>(),
+                  .unconstrained = of_blocks(state_.unconstrained),
+                  .dependence_moment = of_blocks(dependence.first_moment),
+                  .dependence_norm = of_blocks(dependence.infinity_norm),
+                  .dependence_steps =
+                      has_blocks ? dependence.steps.data_ptr<std::int64_t>() : nullptr,
+                  .memory = memory_.defined() ? memory_.data_ptr<float>() : nullptr,
+                  .train_nll = nll.data_ptr<double>(),
+                  .skipped = state_.skipped.data_ptr<std::int64_t>()},
+                 kDefaultStream);
+    return nll.masked_fill(active.logical_not().unsqueeze(1),
+                           std::numeric_limits<double>::quiet_NaN());
+  }
+
+  void reset_memory(const at::Tensor& latents) override {
+    if (any_memory_) memory_ = latents.detach().clone(at::MemoryFormat::Contiguous);
+  }
+  const at::Tensor& memory() const override { return memory_; }
+
+ private:
+  const std::int64_t* order_of(const EpochPlan& plan) {
+    if (!orders_.defined() || plan.epoch < first_order_ ||
+        plan.epoch >= first_order_ + orders_.size(0)) {
+      first_order_ = plan.epoch;
+      orders_ =
+          at::empty({kOrdersAtOnce, setup_.rows}, data_.options().dtype(at::kLong));
+      row_orders(plan.seed, first_order_, kOrdersAtOnce, setup_.rows,
+                 orders_.data_ptr<std::int64_t>(), kDefaultStream);
+    }
+    return orders_.data_ptr<std::int64_t>() + (plan.epoch - first_order_) * setup_.rows;
+  }
+
+  TrainingState& state_;
+  at::Tensor data_, context_;
+  EpochSetup setup_;
+  std::optional<EpochCuda> epochs_;
+  at::Tensor weight_decay_, rate_, prior_, has_memory_, share_, moves_;  // [R]
+  bool any_memory_ = false;
+  at::Tensor memory_;
+  at::Tensor orders_;  // [kOrdersAtOnce, n]
+  std::int64_t first_order_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchPass> make_cuda_pass(const Flow& flow, const at::Tensor& data,
+                                          const at::Tensor& context) {
+  if (!takes(flow)) return nullptr;
+  return std::make_unique<CudaPass>(flow, data, context);
+}
+
+std::unique_ptr<ReplicaTraining> make_cuda_training(
+    TrainingState& state, const Dependence& dependence, const Blocks* blocks,
+    const at::Tensor& data, const at::Tensor& context,
+    const std::vector<TrainOptions>& options) {
+  if (!takes(state.flow)) return nullptr;
+  return std::make_unique<CudaTraining>(state, dependence, blocks, data, context,
+                                        options);
+}
+
+}  // namespace kinflow

@@ -1,0 +1,465 @@
+// Runs in groups, their results, and the folder of a sweep.
+#include "kinflow/train/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "kinflow/core/atomic_file.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/folder_lock.h"
+#include "kinflow/core/input_file.h"
+#include "kinflow/core/json_reader.h"
+#include "kinflow/core/memory.h"
+#include "kinflow/core/version.h"
+#include "kinflow/data/table.h"
+#include "kinflow/flow/flow_plan.h"
+#include "kinflow/train/run_folder.h"
+#include "kinflow/train/tensor_file.h"
+#include "kinflow/train/training_group.h"
+
+namespace kinflow {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// What is known of a finished run.
+struct RunResult {
+  std::string status;  // "finished", or "failed: " and why
+  double valid_nll_nats = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t best_epoch = 0;
+  std::int64_t epochs = 0;
+  double typical_parameter = std::numeric_limits<double>::quiet_NaN();
+};
+
+constexpr const char* kFinished = "finished";
+// Bytes to plan with where the machine does not tell.
+constexpr double kUnknownMemory = 4e9;
+
+// Files of a sweep.
+class SweepFolder {
+ public:
+  explicit SweepFolder(std::string directory) : directory_(std::move(directory)) {}
+
+  std::string record_path() const { return directory_ + "/sweep.json"; }
+  std::string results_path() const { return directory_ + "/results.csv"; }
+  std::string best_path() const { return directory_ + "/best"; }
+  std::string checkpoint_path(std::size_t group) const {
+    return fmt::format("{}/group{}.safetensors", directory_, group + 1);
+  }
+
+  void check_free() const {
+    std::error_code ignored;
+    if (!fs::exists(record_path(), ignored)) return;
+    throw InputError(directory_ +
+                     ": expected a folder without a sweep, found one (go on with: "
+                     "kinflow sweep --resume " +
+                     directory_ + ")");
+  }
+
+  void create(const nlohmann::json& record) const {
+    std::error_code error;
+    fs::create_directories(directory_, error);
+    if (error) {
+      throw InputError(fmt::format("{}: expected a folder that can be made, found: {}",
+                                   directory_, error.message()));
+    }
+    write_file_atomically(record_path(), record.dump(1) + "\n");
+  }
+
+  nlohmann::json read_record() const {
+    return parse_json(read_whole_file(record_path()), record_path());
+  }
+
+ private:
+  std::string directory_;
+};
+
+std::string cell(double number) {
+  return std::isfinite(number) ? fmt::format("{}", number) : "";
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string result = "\"";
+  for (const char c : text) {
+    result += c;
+    if (c == '"') result += c;
+  }
+  return result + "\"";
+}
+
+const std::vector<std::string> kResultColumns = {
+    "valid_nll_nats", "best_epoch", "epochs", "typical_parameter", "status"};
+
+// The results of a sweep, by the number of the run.
+class Results {
+ public:
+  Results(const SweepRequest& request, std::string path)
+      : request_(request), path_(std::move(path)), results_(request.runs.size()) {}
+
+  bool has(std::size_t run) const { return results_[run].has_value(); }
+  void set(std::size_t run, RunResult result) { results_[run] = std::move(result); }
+
+  void write() const {
+    std::string text = "run";
+    for (const auto& name : request_.names) text += "," + quoted(name);
+    for (const auto& name : kResultColumns) text += "," + name;
+    text += "\n";
+    for (std::size_t run = 0; run < results_.size(); ++run) {
+      if (!results_[run]) continue;
+      const auto& result = *results_[run];
+      text += std::to_string(run + 1);
+      for (const auto& value : request_.runs[run].values) text += "," + quoted(value);
+      text += fmt::format(",{},{},{},{},{}\n", cell(result.valid_nll_nats),
+                          result.best_epoch, result.epochs,
+                          cell(result.typical_parameter), quoted(result.status));
+    }
+    write_file_atomically(path_, text);
+  }
+
+  // Takes over what an earlier call has finished.
+  void read() {
+    std::error_code ignored;
+    if (!fs::exists(path_, ignored)) return;
+    const auto table = read_table(path_);
+    const auto status = labels(table, "status");
+    // Failed runs have no numbers.
+    const bool any_finished =
+        std::find(status.begin(), status.end(), kFinished) != status.end();
+    const auto numbers = numeric_matrix(
+        table,
+        any_finished ? std::vector<std::string>{"run", "valid_nll_nats", "best_epoch",
+                                                "epochs", "typical_parameter"}
+                     : std::vector<std::string>{"run"},
+        {.missing = MissingPolicy::drop, .label_columns = {}});
+    const auto runs = labels(table, "run");
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      results_[number_of(runs[i])] = RunResult{.status = status[i]};
+    }
+    if (!any_finished) return;
+    const auto* row = numbers.values.data();
+    for (std::int64_t i = 0; i < numbers.rows; ++i, row += numbers.names.size()) {
+      auto& result = *results_[number_of(runs[static_cast<std::size_t>(
+          numbers.kept_rows[static_cast<std::size_t>(i)])])];
+      result.valid_nll_nats = row[1];
+      result.best_epoch = static_cast<std::int64_t>(row[2]);
+      result.epochs = static_cast<std::int64_t>(row[3]);
+      result.typical_parameter = row[4];
+    }
+  }
+
+  // The run with the lowest validation NLL, if any has one.
+  std::optional<std::size_t> best() const {
+    std::optional<std::size_t> found;
+    for (std::size_t run = 0; run < results_.size(); ++run) {
+      if (!has(run) || !std::isfinite(nll(run))) continue;
+      if (!found || nll(run) < nll(*found)) found = run;
+    }
+    return found;
+  }
+  double nll(std::size_t run) const { return results_[run]->valid_nll_nats; }
+
+  std::int64_t failed() const {
+    return std::count_if(results_.begin(), results_.end(), [](const auto& result) {
+      return result && result->status != kFinished;
+    });
+  }
+
+ private:
+  // Place of a run by its text in the table.
+  std::size_t number_of(const std::string& run) const {
+    const auto number = std::strtoull(run.c_str(), nullptr, 10);
+    if (number >= 1 && number <= results_.size()) return number - 1;
+    throw InputError(fmt::format("{}: expected runs 1 to {}, found '{}'", path_,
+                                 results_.size(), run));
+  }
+
+  const SweepRequest& request_;
+  std::string path_;
+  std::vector<std::optional<RunResult>> results_;
+};
+
+// Numbers of runs that are trained together.
+using Group = std::vector<std::size_t>;
+
+// Rows of a request's training and validation, without their relations' matrices.
+double replica_bytes(const FitRequest& request, std::int64_t rows,
+                     std::int64_t valid_rows, std::int64_t columns) {
+  auto options = request.flow;
+  options.dimension = columns;
+  options.context = static_cast<std::int64_t>(request.data.context.size());
+  // Values, two moments, a gradient and the best values; latents of all rows, in the
+  // algebra of the dependence in float64.
+  const double weights = 5 * parameter_count(options);
+  const double latents = static_cast<double>((3 * rows + 2 * valid_rows) * columns);
+  return 8 * (weights + latents);
+}
+
+std::int64_t replicas_of(const FitRequest& request) {
+  return request.train.schedule == Schedule::grid
+             ? static_cast<std::int64_t>(request.train.grid.size())
+             : 1;
+}
+
+// Groups in the order of their first runs. All tables are read here once, so that a
+// mistake in any of them is found before the first training.
+std::vector<Group> make_groups(const SweepRequest& request) {
+  std::vector<std::string> keys;
+  std::map<std::string, Group> runs_of_key;
+  for (std::size_t run = 0; run < request.runs.size(); ++run) {
+    const auto key = group_key(request.runs[run].request);
+    auto& runs = runs_of_key[key];
+    if (runs.empty()) keys.push_back(key);
+    runs.push_back(run);
+  }
+  std::vector<Group> groups;
+  for (const auto& key : keys) {
+    const auto& runs = runs_of_key[key];
+    const auto& first = request.runs[runs.front()].request;
+    check_paths(first.data);
+    const auto rows = read_fit_rows(first.data, first.train.seed);
+    auto most = request.most_replicas;
+    if (most == 0) {
+      const double bytes =
+          replica_bytes(first, rows.train.data.size(0), rows.valid.data.size(0),
+                        rows.train.data.size(1));
+      const double memory = available_memory().value_or(kUnknownMemory);
+      most = std::max(std::int64_t{1}, static_cast<std::int64_t>(memory / 2 / bytes));
+    }
+    std::int64_t replicas = 0;
+    groups.emplace_back();
+    for (const auto run : runs) {
+      const auto own = replicas_of(request.runs[run].request);
+      if (!groups.back().empty() && replicas + own > most) {
+        groups.emplace_back();
+        replicas = 0;
+      }
+      groups.back().push_back(run);
+      replicas += own;
+    }
+  }
+  return groups;
+}
+
+// Hashes of all files that the runs read.
+nlohmann::json data_hashes(const SweepRequest& request) {
+  std::set<std::string> paths;
+  for (const auto& run : request.runs) {
+    const auto& data = run.request.data;
+    paths.insert(data.table);
+    if (!data.valid_table.empty()) paths.insert(data.valid_table);
+    for (const auto& path : input_files(data.dependence)) paths.insert(path);
+  }
+  auto hashes = nlohmann::json::object();
+  for (const auto& path : paths) hashes[path] = file_hash(path);
+  return hashes;
+}
+
+void check_same_data(const nlohmann::json& before, const nlohmann::json& now) {
+  for (const auto& [path, hash] : now.items()) {
+    if (before.is_object() && before.value(path, nlohmann::json()) == hash) continue;
+    throw InputError(path +
+                     ": expected the file that the sweep began with, found another "
+                     "content; start a new sweep");
+  }
+}
+
+class Sweep {
+ public:
+  Sweep(const SweepRequest& request, const SweepPlace& place, Logger& logger)
+      : request_(request),
+        place_(place),
+        logger_(logger),
+        folder_(place.directory),
+        results_(request, folder_.results_path()) {}
+
+  SweepResult run() {
+    if (!place_.resume) folder_.check_free();
+    groups_ = make_groups(request_);
+    const auto hashes = data_hashes(request_);
+    if (place_.resume) {
+      lock_ = FolderLock(place_.directory, "sweep");
+      check_same_data(folder_.read_record().value("data_hashes", nlohmann::json()),
+                      hashes);
+      results_.read();
+    } else {
+      folder_.create({{"kinflow_version", version()},
+                      {"commit", commit()},
+                      {"specification", request_.specification},
+                      {"data_hashes", hashes}});
+      lock_ = FolderLock(place_.directory, "sweep");
+    }
+    logger_.info(fmt::format("{} runs in {} training{}", request_.runs.size(),
+                             groups_.size(), groups_.size() == 1 ? "" : "s"));
+    for (std::size_t group = 0; group < groups_.size(); ++group) {
+      if (!is_done(group)) train(group);
+      runs_done_ += groups_[group].size();
+    }
+    lock_.release();
+    SweepResult result{.runs = static_cast<std::int64_t>(request_.runs.size()),
+                       .failed = results_.failed(),
+                       .seconds = seconds_since(start_)};
+    if (const auto best = results_.best()) {
+      result.best_run = static_cast<std::int64_t>(*best);
+      result.valid_nll_nats = results_.nll(*best);
+    }
+    return result;
+  }
+
+ private:
+  bool is_done(std::size_t group) const {
+    return std::all_of(groups_[group].begin(), groups_[group].end(),
+                       [&](std::size_t run) { return results_.has(run); });
+  }
+
+  void train(std::size_t number) {
+    const auto& runs = groups_[number];
+    std::vector<FitRequest> requests;
+    for (const auto run : runs) requests.push_back(request_.runs[run].request);
+    std::string failure;
+    std::optional<TrainingGroup> group;
+    try {
+      group.emplace(std::move(requests), logger_);
+      run_epochs(*group, number);
+    } catch (const NumericalError& error) {
+      failure = fmt::format("failed: {}", error.what());
+    }
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      results_.set(runs[i], failure.empty()
+                                ? result_of(*group, static_cast<std::int64_t>(i))
+                                : RunResult{.status = failure});
+    }
+    // The best run is in its place before the results name it.
+    const auto best = results_.best();
+    const auto place = best ? std::find(runs.begin(), runs.end(), *best) : runs.end();
+    if (place != runs.end()) write_best(*group, place - runs.begin());
+    results_.write();
+    std::error_code ignored;
+    fs::remove(folder_.checkpoint_path(number), ignored);
+  }
+
+  void run_epochs(TrainingGroup& group, std::size_t number) {
+    auto& trainer = group.trainer();
+    const auto path = folder_.checkpoint_path(number);
+    std::error_code ignored;
+    if (place_.resume && fs::exists(path, ignored)) {
+      trainer.restore(load_tensors(path).second, path);
+    }
+    auto last_checkpoint = Clock::now();
+    while (!trainer.finished()) {
+      trainer.run_epoch();
+      for (const auto& warning : trainer.take_warnings()) logger_.warning(warning);
+      const bool stop = place_.stop != nullptr && *place_.stop;
+      if (stop || seconds_since(last_checkpoint) >= place_.checkpoint_seconds) {
+        save_tensors(path, {}, trainer.state());
+        last_checkpoint = Clock::now();
+      }
+      if (stop) {
+        throw Interrupted(fmt::format(
+            "interrupted after {} of {} runs; go on with: kinflow sweep --resume {}",
+            runs_done_, request_.runs.size(), place_.directory));
+      }
+      report(group, number);
+    }
+  }
+
+  void report(TrainingGroup& group, std::size_t number) {
+    const auto& trainer = group.trainer();
+    const double epochs = static_cast<double>(group.request(0).train.epochs);
+    const double share = static_cast<double>(trainer.epochs_done()) / epochs;
+    const double now = static_cast<double>(runs_done_) +
+                       share * static_cast<double>(groups_[number].size());
+    if (first_share_ < 0) {
+      first_share_ = now;
+      first_time_ = Clock::now();
+    }
+    const double pace =
+        now > first_share_ ? seconds_since(first_time_) / (now - first_share_) : -1;
+    const double total = static_cast<double>(request_.runs.size());
+    const auto best = results_.best();
+    const double here = trainer.best_valid_nll(trainer.best_replica());
+    const double lowest = best ? std::min(here, results_.nll(*best)) : here;
+    logger_.progress(
+        {.job = "sweep",
+         .done = static_cast<std::int64_t>(now),
+         .total = static_cast<std::int64_t>(total),
+         .unit = "run",
+         .status = fmt::format("training {} of {}, epoch {}/{}, best valid "
+                               "NLL {}",
+                               number + 1, groups_.size(), trainer.epochs_done(),
+                               epochs, format_nats(lowest)),
+         .seconds_left = pace < 0 ? -1 : pace * (total - now)});
+  }
+
+  static RunResult result_of(TrainingGroup& group, std::int64_t run) {
+    const auto& trainer = group.trainer();
+    const auto replica = group.best_replica(run);
+    const auto best_epoch = trainer.best_epoch(replica);
+    const auto& record = trainer.history()[static_cast<std::size_t>(
+        best_epoch * trainer.replicas() + replica)];
+    return {.status = kFinished,
+            .valid_nll_nats = trainer.best_valid_nll(replica),
+            .best_epoch = best_epoch,
+            .epochs = group.epochs(run),
+            .typical_parameter = record.typical_parameter};
+  }
+
+  // Puts the run folder of a run into the place of the best one.
+  void write_best(TrainingGroup& group, std::int64_t run) {
+    const auto path = folder_.best_path(), unfinished = path + ".new";
+    std::error_code ignored;
+    fs::remove_all(unfinished, ignored);
+    const auto record = new_run_record(group.request(run));
+    auto folder = RunFolder::create(unfinished, record);
+    folder.write_metrics(group.history(run));
+    auto result = group.finish(run, record, logger_);
+    result.seconds = seconds_since(start_);
+    folder.write_result(record, result);
+    fs::remove_all(path, ignored);
+    std::error_code error;
+    fs::rename(unfinished, path, error);
+    if (error) throw InputError(path + ": cannot be written: " + error.message());
+  }
+
+  const SweepRequest& request_;
+  const SweepPlace& place_;
+  Logger& logger_;
+  SweepFolder folder_;
+  FolderLock lock_;
+  Results results_;
+  std::vector<Group> groups_;
+  std::size_t runs_done_ = 0;
+  Clock::time_point start_ = Clock::now(), first_time_ = start_;
+  double first_share_ = -1;  // runs done when the pace was first taken
+};
+
+}  // namespace
+
+SweepResult sweep(const SweepRequest& request, const SweepPlace& place,
+                  Logger& logger) {
+  return Sweep(request, place, logger).run();
+}
+
+nlohmann::json read_sweep_specification(const std::string& directory) {
+  const SweepFolder folder(directory);
+  return JsonReader(folder.read_record(), folder.record_path())
+      .object("specification")
+      .json();
+}
+
+}  // namespace kinflow

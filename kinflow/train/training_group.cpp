@@ -1,0 +1,292 @@
+// Preparation, description and the end of trainings.
+#include "kinflow/train/training_group.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "kinflow/core/device.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/log.h"
+#include "kinflow/core/version.h"
+#include "kinflow/data/in_quotes.h"
+#include "kinflow/dependence/families.h"
+#include "kinflow/train/fit_inference.h"
+#include "kinflow/train/run_folder.h"
+
+namespace kinflow {
+namespace {
+
+// A value this far out is worth a warning.
+constexpr double kFarDeviations = 30;
+
+// Weights of the rows for location and scale, C^-1 1 with the law's own start:
+// generalised least squares, so that rows of a large block count less.
+at::Tensor row_weights(const Dependence& law, at::Device device) {
+  const auto parameters = law.default_parameters().unsqueeze(0).to(device);
+  const auto ones = at::ones({1, law.rows(), 1}, at::kDouble).to(device);
+  return law.precision_times(parameters, ones).view({law.rows()}).cpu();
+}
+
+// The best replica's flow by itself.
+std::unique_ptr<Flow> single_flow(Flow& flow, std::int64_t replica) {
+  auto single = std::make_unique<Flow>(flow.options(), std::vector<std::uint64_t>{0},
+                                       flow.values().scalar_type(), at::kCPU);
+  const c10::NoGradGuard no_grad;
+  single->values().copy_(flow.values().narrow(0, replica, 1));
+  return single;
+}
+
+// What differs between the laws of schedules.
+const char* law_of(Schedule schedule) {
+  if (schedule == Schedule::baseline) return "independent";
+  return schedule == Schedule::grid ? "one correlation" : "as requested";
+}
+
+}  // namespace
+
+nlohmann::json new_run_record(const FitRequest& request) {
+  nlohmann::json record = {{"kinflow_version", version()},
+                           {"commit", commit()},
+                           {"status", "running"},
+                           {"request", to_json(request)},
+                           {"data_hash", file_hash(request.data.table)}};
+  if (!request.data.valid_table.empty()) {
+    record["valid_hash"] = file_hash(request.data.valid_table);
+  }
+  record["dependence_hashes"] = nlohmann::json::object();
+  for (const auto& path : input_files(request.data.dependence)) {
+    record["dependence_hashes"][path] = file_hash(path);
+  }
+  return record;
+}
+
+// run.json and the model keep the paths, and JSON holds UTF-8 only. Files are read
+// twice, the second time for their hashes.
+void check_paths(const DataRequest& data) {
+  auto paths = input_files(data.dependence);
+  paths.push_back(data.table);
+  paths.push_back(data.valid_table);
+  paths.push_back(data.dependence.cache);
+  for (const auto& path : paths) {
+    std::error_code ignored;
+    if (std::filesystem::is_fifo(path, ignored)) {
+      throw InputError(path + ": expected a file that can be read again, found a pipe");
+    }
+    if (is_printable_utf8(path)) continue;
+    throw InputError(in_quotes(path, path.size()) +
+                     ": expected a path of UTF-8 text, since the run keeps it");
+  }
+}
+
+std::string group_key(const FitRequest& request) {
+  auto json = to_json(request);
+  auto& train = json["train"];
+  for (const auto* own : {"estimator", "learning_rate", "weight_decay", "start",
+                          "dependence_rate", "prior", "memory_share", "grid"}) {
+    train.erase(own);
+  }
+  train["schedule"] = law_of(request.train.schedule);
+  return json.dump();
+}
+
+TrainingGroup::TrainingGroup(std::vector<FitRequest> requests, Logger& logger)
+    : requests_(std::move(requests)) {
+  const auto& shared = requests_.at(0);
+  set_threads(shared.threads);
+  const auto device = find_device(shared.device);
+  const auto type = shared.float64 ? at::kDouble : at::kFloat;
+  rows_ = read_fit_rows(shared.data, shared.train.seed);
+  notes_ = rows_.relations.notes;
+  dependence_ = make_fitted_dependence(shared.data.dependence, shared.train.schedule,
+                                       rows_, device, logger);
+  const auto& train = rows_.train;
+  const auto& valid = rows_.valid;
+  standardization_ =
+      Standardization::from(train.data, row_weights(*dependence_.law, device));
+  if (train.context.defined()) {
+    context_standardization_ = Standardization::from(train.context);
+  }
+  const auto standardized = standardization_.apply(train.data);
+  auto options = shared.flow;
+  options.dimension = train.data.size(1);
+  options.context = train.context.defined() ? train.context.size(1) : 0;
+  options.bound = shared.bound.value_or(spline_bound_for(standardized));
+
+  std::vector<at::Tensor> starts;
+  std::vector<TrainOptions> replicas;
+  for (const auto& request : requests_) {
+    first_replica_.push_back(static_cast<std::int64_t>(replicas.size()));
+    starts.push_back(dependence_.start(request.data.dependence, request.train));
+    replicas.insert(replicas.end(), static_cast<std::size_t>(starts.back().size(0)),
+                    request.train);
+  }
+  first_replica_.push_back(static_cast<std::int64_t>(replicas.size()));
+  const std::vector<std::uint64_t> seeds(replicas.size(), shared.train.seed);
+  flow_ = std::make_unique<Flow>(options, seeds, type, device);
+  const auto ready = [&](const at::Tensor& values, const Standardization& by) {
+    return values.defined() ? by.apply(values).to(device, type) : values;
+  };
+  trainer_ = std::make_unique<Trainer>(
+      *flow_, *dependence_.law,
+      TrainingData{.train = standardized.to(device, type),
+                   .train_context = ready(train.context, context_standardization_),
+                   .valid = ready(valid.data, standardization_),
+                   .valid_context = ready(valid.context, context_standardization_),
+                   .valid_law = dependence_.valid_law.get(),
+                   .valid_weights = dependence_.valid_weights,
+                   .typical_weights = dependence_.typical_weights,
+                   .log_abs_det = standardization_.log_abs_det()},
+      std::move(replicas), at::cat(starts).to(device));
+}
+
+const FitRequest& TrainingGroup::request(std::int64_t run) const {
+  return requests_.at(static_cast<std::size_t>(run));
+}
+
+void TrainingGroup::describe(Logger& logger) const {
+  const auto parameters = dependence_.law->parameter_count();
+  for (const auto& note : notes_) logger.info(note);
+  const auto structure = dependence_.law->description();
+  if (!structure.empty()) logger.info(structure);
+  const auto* families = dynamic_cast<const Families*>(dependence_.law.get());
+  if (families != nullptr && families->rows_of_largest_component() == 1) {
+    logger.warning("no two training rows are related: lambda cannot be learned");
+  }
+  logger.info(fmt::format("columns: {}", fmt::join(rows_.columns, ", ")));
+  logger.info(
+      fmt::format("{} training rows, {} validation rows{}, {} dependence parameter{}",
+                  rows_.train.data.size(0), rows_.valid.data.size(0),
+                  dependence_.valid_law ? " (scored together)" : "", parameters,
+                  parameters == 1 ? "" : "s"));
+  if (rows_.dropped_rows > 0) {
+    logger.info(
+        fmt::format("{} rows with missing values left out", rows_.dropped_rows));
+  }
+  const auto far = standardization_.apply(rows_.train.data).abs().amax(0);
+  for (std::size_t i = 0; i < rows_.columns.size(); ++i) {
+    const double deviations = far[static_cast<std::int64_t>(i)].item<double>();
+    if (deviations < kFarDeviations) continue;
+    logger.warning(fmt::format(
+        "{}: column '{}' has a value {:.0f} standard deviations from the mean; is it a "
+        "mistake?",
+        requests_.front().data.table, rows_.columns[i], deviations));
+  }
+}
+
+std::int64_t TrainingGroup::best_replica(std::int64_t run) const {
+  const auto first = first_replica_.at(static_cast<std::size_t>(run));
+  auto best = first;
+  for (auto replica = first;
+       replica < first_replica_[static_cast<std::size_t>(run) + 1]; ++replica) {
+    if (trainer_->best_valid_nll(replica) < trainer_->best_valid_nll(best)) {
+      best = replica;
+    }
+  }
+  return best;
+}
+
+double TrainingGroup::valid_nll(std::int64_t run) const {
+  return trainer_->best_valid_nll(best_replica(run));
+}
+
+std::int64_t TrainingGroup::epochs(std::int64_t run) const {
+  std::int64_t last = 0;
+  for (auto replica = first_replica_.at(static_cast<std::size_t>(run));
+       replica < first_replica_[static_cast<std::size_t>(run) + 1]; ++replica) {
+    last = std::max(last, trainer_->epochs_of(replica));
+  }
+  return last;
+}
+
+std::vector<EpochRecord> TrainingGroup::history(std::int64_t run) const {
+  const auto first = first_replica_.at(static_cast<std::size_t>(run));
+  const auto end = first_replica_[static_cast<std::size_t>(run) + 1];
+  const auto last = epochs(run);
+  std::vector<EpochRecord> own;
+  for (auto record : trainer_->history()) {
+    const bool is_own = record.replica >= first && record.replica < end;
+    if (!is_own || record.epoch > last) continue;
+    record.replica -= first;
+    own.push_back(record);
+  }
+  return own;
+}
+
+// The most likely dependence parameters [k] given the trained flow: validation stops a
+// training where they may still lag behind, and stages come seldom. A grid keeps its
+// own, and an unstructured dependence has too many to search.
+at::Tensor TrainingGroup::final_parameters(const FitRequest& request,
+                                           const Model& model,
+                                           const at::Tensor& trained,
+                                           Logger& logger) const {
+  const auto& law = *dependence_.law;
+  if (law.parameter_count() == 0 || request.train.schedule == Schedule::grid ||
+      dependence_.learned.kind == DependenceKind::unstructured) {
+    return trained;
+  }
+  const auto latents = model.to_latent(rows_.train.data, rows_.train.context).latents;
+  try {
+    return law.most_likely(latents.to(trained.device()).unsqueeze(0),
+                           trained.unsqueeze(0), request.train.prior)[0];
+  } catch (const NumericalError& error) {
+    logger.warning(fmt::format("the dependence stays as trained: {}", error.what()));
+    return trained;
+  }
+}
+
+FitResult TrainingGroup::finish(std::int64_t run, const nlohmann::json& record,
+                                Logger& logger) {
+  const auto& request = this->request(run);
+  trainer_->restore_best();
+  const auto best = best_replica(run);
+  FitResult result{.model = {.columns = rows_.columns,
+                             .context_columns = request.data.context,
+                             .standardization = standardization_,
+                             .context_standardization = context_standardization_,
+                             .flow = single_flow(*flow_, best),
+                             .dependence = {},
+                             .record = {}},
+                   .epochs = epochs(run),
+                   .best_epoch = trainer_->best_epoch(best),
+                   .valid_nll_nats = trainer_->best_valid_nll(best)};
+  const auto parameters =
+      final_parameters(request, result.model, trainer_->best_parameters(best), logger);
+  result.model.dependence = dependence_.with_parameters(parameters);
+  result.model.record = {
+      {"kinflow_version", version()},
+      {"request", record["request"]},
+      {"data_hash", record["data_hash"]},
+      {"train_rows", rows_.train.data.size(0)},
+      {"valid_rows", rows_.valid.data.size(0)},
+      {"dropped_rows", rows_.dropped_rows},
+      {"valid_score", dependence_.valid_law ? "joint" : "rows"},
+      {"epochs", result.epochs},
+      {"best_epoch", result.best_epoch},
+      {"best_replica", best - first_replica_[static_cast<std::size_t>(run)]},
+      {"valid_nll_nats", result.valid_nll_nats},
+      {"skipped_steps", trainer_->skipped_steps(best)}};
+  if (request.inference) add_inference(parameters, result.model, logger);
+  return result;
+}
+
+// Where standard errors and tests cannot be had, the model stands without them.
+void TrainingGroup::add_inference(const at::Tensor& parameters, Model& model,
+                                  Logger& logger) const {
+  try {
+    model.record["inference"] =
+        infer_dependence(dependence_, parameters, model, rows_.train);
+  } catch (const std::exception& error) {
+    logger.warning(fmt::format("no standard errors and tests: {}", error.what()));
+    model.record["inference"] = {{"why_no_errors", error.what()},
+                                 {"why_no_test", error.what()}};
+  }
+}
+
+}  // namespace kinflow

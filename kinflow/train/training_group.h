@@ -1,0 +1,70 @@
+// Runs that are trained side by side on the same rows: from requests to trained models.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kinflow/train/fit.h"
+#include "kinflow/train/fitted_dependence.h"
+#include "kinflow/train/trainer.h"
+
+namespace kinflow {
+
+/// One text for all requests that can be trained in one group: they have the data, the
+/// dependence, the flow, the seed and the number of epochs in common, and differ in
+/// what a replica may have of its own.
+std::string group_key(const FitRequest& request);
+
+/// The replicas of one or more runs, ready to be trained. A run of schedule `grid` has
+/// a replica for each of its values, any other run has one.
+class TrainingGroup {
+ public:
+  /// Reads and checks all input; InputError before any training.
+  /// @param requests  with defaults, all of one group_key()
+  TrainingGroup(std::vector<FitRequest> requests, Logger& logger);
+
+  Trainer& trainer() { return *trainer_; }
+  const FitRows& rows() const { return rows_; }
+  const FittedDependence& dependence() const { return dependence_; }
+  std::int64_t runs() const { return static_cast<std::int64_t>(requests_.size()); }
+  const FitRequest& request(std::int64_t run) const;
+
+  /// What the training is about to do, so that a wrong column or a lost row is seen.
+  void describe(Logger& logger) const;
+
+  /// The best replica of a run, and its validation NLL.
+  std::int64_t best_replica(std::int64_t run) const;
+  double valid_nll(std::int64_t run) const;
+  /// Epochs until the last of a run's replicas stopped.
+  std::int64_t epochs(std::int64_t run) const;
+  /// The history of a run's replicas, numbered from 0, to its last epoch.
+  std::vector<EpochRecord> history(std::int64_t run) const;
+
+  /// The best replica of a trained run as a model, with errors and tests if asked for.
+  /// @param record  of the run, whose request and hashes the model keeps
+  FitResult finish(std::int64_t run, const nlohmann::json& record, Logger& logger);
+
+ private:
+  at::Tensor final_parameters(const FitRequest& request, const Model& model,
+                              const at::Tensor& trained, Logger& logger) const;
+  void add_inference(const at::Tensor& parameters, Model& model, Logger& logger) const;
+
+  std::vector<FitRequest> requests_;
+  std::vector<std::int64_t> first_replica_;  // of each run, and the number of all
+  FitRows rows_;
+  FittedDependence dependence_;
+  Standardization standardization_;
+  Standardization context_standardization_;
+  std::vector<std::string> notes_;  // about the relations of rows, for the user
+  std::unique_ptr<Flow> flow_;
+  std::unique_ptr<Trainer> trainer_;
+};
+
+/// The record of a run that begins: version, request, hashes of the data.
+nlohmann::json new_run_record(const FitRequest& request);
+/// InputError where a file of the request cannot be read twice or named in a record.
+void check_paths(const DataRequest& data);
+
+}  // namespace kinflow
