@@ -6,12 +6,18 @@
 
 namespace kinflow {
 
-/// Adds a number of every thread, in a fixed order; all threads get the sum.
-/// @param scratch  in shared memory, a number for each warp
-__device__ inline double block_sum(double number, double* scratch) {
+/// Adds a number of every lane, in a fixed order; all lanes get the sum.
+__device__ __forceinline__ double warp_sum(double number) {
 #pragma unroll
   for (int step = 16; step > 0; step /= 2)
     number += __shfl_xor_sync(0xffffffffu, number, step);
+  return number;
+}
+
+/// The same for the threads of a block.
+/// @param scratch  in shared memory, a number for each warp
+__device__ inline double block_sum(double number, double* scratch) {
+  number = warp_sum(number);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   __syncthreads();
   if ((threadIdx.x & 31) == 0) scratch[warp] = number;
@@ -71,50 +77,63 @@ struct EstimatorBatch {
   __device__ double* sums(int i) const { return all_sums + i * (2 * p + 2); }
 };
 
-/// Sums of one block's remembered latents over every `step`-th of its rows.
-/// @param c  column; p: the sum of squares of all columns
-__device__ inline double sum_of_block(const EstimatorBatch& batch, int block, int first,
-                                      int step, int c) {
+/// Adds one column of every `step`-th row that a block remembers, and its squares.
+__device__ __forceinline__ void sum_block_column(const EstimatorBatch& batch, int block,
+                                                 int first, int step, int column,
+                                                 double& sum, double& squares) {
   const DeviceBlocks& blocks = batch.blocks;
-  double sum = 0;
-#pragma unroll 4
-  for (int i = blocks.row_begin[block] + first; i < blocks.row_begin[block + 1];
-       i += step) {
-    const float* row =
-        batch.memory + static_cast<std::int64_t>(blocks.sorted_rows[i]) * batch.p;
-    if (c < batch.p) {
-      sum += row[c];
-      continue;
+  // Rows lie apart: what counts is how many are under way.
+  constexpr int kAtOnce = 8;
+  const int end = blocks.row_begin[block + 1];
+  for (int i = blocks.row_begin[block] + first; i < end; i += kAtOnce * step) {
+    int row[kAtOnce];
+    float latent[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k)
+      row[k] = i + k * step < end ? blocks.sorted_rows[i + k * step] : -1;
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      latent[k] =
+          row[k] >= 0
+              ? batch.memory[static_cast<std::int64_t>(row[k]) * batch.p + column]
+              : 0.0f;
     }
-    for (int k = 0; k < batch.p; ++k)
-      sum += static_cast<double>(row[k]) * static_cast<double>(row[k]);
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const double u = latent[k];
+      sum += u;
+      squares += u * u;
+    }
   }
-  return sum;
 }
 
 /// Sums of all blocks from the remembered latents. All threads must call it.
 __device__ __forceinline__ void sum_memory(const EstimatorBatch& batch) {
   const DeviceBlocks& blocks = batch.blocks;
-  const auto put = [&](int block, int c, double sum) {
-    (c < batch.p ? batch.slot.block_sums[block * batch.p + c]
-                 : batch.slot.block_squares[block]) = sum;
-  };
   // Large blocks take a warp each.
   for (int b = threadIdx.x; b < blocks.blocks; b += blockDim.x) {
     if (blocks.sizes[b] > kPiece) continue;
-    for (int c = 0; c <= batch.p; ++c) put(b, c, sum_of_block(batch, b, 0, 1, c));
+    double squares = 0;
+    for (int c = 0; c < batch.p; ++c) {
+      double sum = 0;
+      sum_block_column(batch, b, 0, 1, c, sum, squares);
+      batch.slot.block_sums[b * batch.p + c] = sum;
+    }
+    batch.slot.block_squares[b] = squares;
   }
   const int lane = static_cast<int>(threadIdx.x) & 31;
   for (int b = static_cast<int>(threadIdx.x) / 32; b < blocks.blocks;
        b += static_cast<int>(blockDim.x) / 32) {
     if (blocks.sizes[b] <= kPiece) continue;
-    for (int c = 0; c <= batch.p; ++c) {
-      double sum = sum_of_block(batch, b, lane, 32, c);
-#pragma unroll
-      for (int step = 16; step > 0; step /= 2)
-        sum += __shfl_xor_sync(0xffffffffu, sum, step);
-      if (lane == 0) put(b, c, sum);
+    double squares = 0;
+    for (int c = 0; c < batch.p; ++c) {
+      double sum = 0;
+      sum_block_column(batch, b, lane, 32, c, sum, squares);
+      sum = warp_sum(sum);
+      if (lane == 0) batch.slot.block_sums[b * batch.p + c] = sum;
     }
+    squares = warp_sum(squares);
+    if (lane == 0) batch.slot.block_squares[b] = squares;
   }
   __syncthreads();
 }

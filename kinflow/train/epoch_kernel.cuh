@@ -158,38 +158,6 @@ __device__ __forceinline__ double estimate_rows(const EpochArguments& a,
   return sum / static_cast<double>(batch.count);
 }
 
-// What the estimator needs for a batch. It is made anew each time: what is alive while
-// products are taken costs them registers.
-__device__ __forceinline__ EstimatorBatch
-batch_of(const DeviceFlow& flow, const EpochArguments& a, const BlockFlow& block,
-         const DeviceSlot& slot, std::int64_t replica, int begin, int count) {
-  const EpochReplicas& r = a.replicas;
-  const int p = flow.dimension;
-  const bool has_parameters = a.blocks.parameters > 0;
-  const bool has_memory =
-      has_parameters && r.has_memory != nullptr && r.has_memory[replica];
-  // Staging rows are free while the estimator works.
-  const bool has_room =
-      static_cast<std::size_t>(a.largest_batch) * (2 * p + 2) * sizeof(double) <=
-      static_cast<std::size_t>(2 * block.warps * kWarpRows * flow.stage_stride) *
-          sizeof(float);
-  return {
-      .schedule = a.schedule,
-      .blocks = a.blocks,
-      .slot = slot,
-      .begin = begin,
-      .count = count,
-      .p = p,
-      .latents = slot.layers + static_cast<std::int64_t>(flow.couplings) * count * p,
-      .memory = has_memory ? r.memory + replica * a.schedule.rows * p : nullptr,
-      .unconstrained =
-          has_parameters ? r.unconstrained + replica * a.blocks.parameters : nullptr,
-      .pair_weight = count > 1 ? static_cast<double>(a.schedule.rows - 1) /
-                                     static_cast<double>(count - 1)
-                               : 0.0,
-      .all_sums = has_room ? reinterpret_cast<double*>(block.stage) : slot.sums};
-}
-
 template <typename S>
 __device__ __forceinline__ void train_replica(const DeviceFlow& flow,
                                               const EpochArguments& a,
@@ -198,35 +166,60 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow,
                                               std::int64_t replica, double* scratch) {
   const EpochReplicas& r = a.replicas;
   const int p = flow.dimension;
-  exchange_images(flow, r, slot, replica, true);
-  {
-    const auto batch = batch_of(flow, a, block, slot, replica, 0, 0);
-    if (batch.memory != nullptr) sum_memory(batch);
+  const double n = static_cast<double>(a.schedule.rows);
+  const bool has_memory =
+      a.blocks.parameters > 0 && r.has_memory != nullptr && r.has_memory[replica];
+  const double memory_share = has_memory ? r.memory_share[replica] : 0.0;
+  EstimatorBatch batch{
+      .schedule = a.schedule,
+      .blocks = a.blocks,
+      .slot = slot,
+      .begin = 0,
+      .count = 0,
+      .p = p,
+      .latents = nullptr,
+      .memory = has_memory ? r.memory + replica * a.schedule.rows * p : nullptr,
+      .unconstrained = a.blocks.parameters > 0
+                           ? r.unconstrained + replica * a.blocks.parameters
+                           : nullptr,
+      .pair_weight = 0,
+      .all_sums = slot.sums};
+  // Staging rows are free while the estimator works.
+  if (static_cast<std::size_t>(a.largest_batch) * (2 * p + 2) * sizeof(double) <=
+      static_cast<std::size_t>(2 * block.warps * kWarpRows * flow.stage_stride) *
+          sizeof(float)) {
+    batch.all_sums = reinterpret_cast<double*>(block.stage);
   }
+  exchange_images(flow, r, slot, replica, true);
+  if (has_memory) sum_memory(batch);
 
   __shared__ double train_nll, log_det;
   __shared__ StepScales scales;
   if (threadIdx.x == 0) train_nll = log_det = 0;
   for (int b = 0; b < a.schedule.batches; ++b) {
-    const int begin = a.schedule.bounds[b], count = a.schedule.bounds[b + 1] - begin;
-    const int numbers = count * p;
+    batch.begin = a.schedule.bounds[b];
+    batch.count = a.schedule.bounds[b + 1] - batch.begin;
+    batch.pair_weight =
+        batch.count > 1 ? (n - 1) / static_cast<double>(batch.count - 1) : 0.0;
+    const std::int64_t numbers = static_cast<std::int64_t>(batch.count) * p;
+    batch.latents = slot.layers + flow.couplings * numbers;
     if (b % kLogDetBatches == 0 && a.blocks.blocks > 0) {
-      const double sum =
-          block_log_det(batch_of(flow, a, block, slot, replica, begin, count), scratch);
+      const double sum = block_log_det(batch, scratch);
       if (threadIdx.x == 0) log_det = sum;
     }
     const auto rows_of = [&](int layer) {
-      float* in = slot.layers + static_cast<std::int64_t>(layer) * numbers;
-      return BlockRows{.count = count,
+      float* in = slot.layers + layer * numbers;
+      return BlockRows{.count = batch.count,
                        .in = in,
                        .out = in + numbers,
                        .log_slopes = slot.log_slopes,
                        .context = a.rows.context,
-                       .index = a.schedule.sorted_order + begin,
+                       .index = a.schedule.sorted_order + batch.begin,
                        .context_begin = 0};
     };
     for (int i = threadIdx.x; i < numbers; i += blockDim.x) {
-      slot.layers[i] = a.rows.data[a.schedule.sorted_order[begin + i / p] * p + i % p];
+      slot.layers[i] =
+          a.rows.data[static_cast<std::int64_t>(batch.row(i / p)) * p + i % p];
     }
     for (int which = 0; which < flow.couplings; ++which) {
       __syncthreads();
@@ -236,26 +229,20 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow,
     }
     __syncthreads();
 
-    bool moves = a.blocks.parameters > 0 && r.moves_dependence[replica];
-    {
-      const auto batch = batch_of(flow, a, block, slot, replica, begin, count);
-      const double memory_share =
-          batch.memory != nullptr ? r.memory_share[replica] : 0.0;
-      if (a.blocks.blocks > 0) sum_batch(batch);
-      const double nll = block_sum(
-          estimate_rows(a, batch, memory_share, slot.log_slopes, slot.grad), scratch);
-      if (threadIdx.x == 0) {
-        const double n = a.schedule.rows;
-        train_nll += (nll + log_det * (0.5 * p / n)) * (count / n);
-        scales = step_scales(r, replica, a.rows.rate_factor[b]);
-      }
-      // Before the way back, which needs the shared memory of the sums.
-      if (moves) moves = estimate_parameter_gradient(batch, r.prior[replica]);
-    }
+    if (a.blocks.blocks > 0) sum_batch(batch);
+    const double nll = block_sum(
+        estimate_rows(a, batch, memory_share, slot.log_slopes, slot.grad), scratch);
+    if (threadIdx.x == 0)
+      train_nll += (nll + log_det * (0.5 * p / n)) * (batch.count / n);
+
+    // Before the way back, which needs the shared memory of the sums.
+    const bool moves = a.blocks.parameters > 0 && r.moves_dependence[replica] &&
+                       estimate_parameter_gradient(batch, r.prior[replica]);
+    if (threadIdx.x == 0) scales = step_scales(r, replica, a.rows.rate_factor[b]);
 
     BlockGradient gradient{.data = slot.grad,
                            .image = slot.gradient,
-                           .log_slope = -1.0f / static_cast<float>(count),
+                           .log_slope = -1.0f / static_cast<float>(batch.count),
                            .unsound = 0};
     for (int which = flow.couplings - 1; which >= 0; --which) {
       // The last layer's weights are there already.
