@@ -1,4 +1,6 @@
 // Entry point: parses the verbs and turns failures into exit codes.
+#include <malloc.h>
+
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
@@ -23,6 +25,17 @@ extern "C" void request_stop(int signal) {
   std::signal(signal, SIG_DFL);
 }
 constexpr const char* kOutOfMemory = "out of memory: expected a smaller model or table";
+
+// Tensors of some megabytes come and go with every step of a training: taking their
+// pages from the system and giving them back each time costs more than the work on
+// them.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kLargestKept = 1 << 30;
+  mallopt(M_MMAP_THRESHOLD, kLargestKept);
+  mallopt(M_TRIM_THRESHOLD, kLargestKept);
+#endif
+}
 
 // LibTorch has no type of its own for this.
 bool is_out_of_memory(const std::string& message) {
@@ -57,6 +70,7 @@ const std::atomic<bool>& kinflow::cli::stop_requested() {
 
 int main(int argc, char** argv) {
   using namespace kinflow;
+  keep_freed_memory();
   cli::Console console;
   CLI::App app{"Normalizing flows for data whose rows are not independent."};
   app.name("kinflow");

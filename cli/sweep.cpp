@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -18,6 +19,8 @@
 namespace kinflow::cli {
 namespace {
 
+using nlohmann::json;
+
 constexpr std::size_t kMostRuns = 1'000'000;
 
 struct Given {
@@ -27,9 +30,9 @@ struct Given {
 };
 
 // Options of a run by name, in the order in which they are said.
-using Options = std::vector<std::pair<std::string, nlohmann::json>>;
+using Options = std::vector<std::pair<std::string, json>>;
 
-std::string text_of(const nlohmann::json& value) {
+std::string text_of(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_array()) return value.dump();
   std::vector<std::string> parts;
@@ -75,11 +78,11 @@ FitRequest request_from(const Options& options) {
 }
 
 // The options of an object; `source` and `key` stand for its place in messages.
-Options options_of(const nlohmann::json& json, const std::string& source,
+Options options_of(const json& from, const std::string& source,
                    const std::string& key) {
-  if (!json.is_object()) fail(source, key, "an object of options", json.type_name());
+  if (!from.is_object()) fail(source, key, "an object of options", from.type_name());
   Options options;
-  for (const auto& [name, value] : json.items()) {
+  for (const auto& [name, value] : from.items()) {
     const bool is_plain = value.is_string() || value.is_number() || value.is_boolean();
     if (!is_plain && !value.is_array()) {
       fail(source, key + "." + name, "a text, a number, true, false or a list",
@@ -90,7 +93,7 @@ Options options_of(const nlohmann::json& json, const std::string& source,
   return options;
 }
 
-void set(Options& options, const std::string& name, const nlohmann::json& value) {
+void set(Options& options, const std::string& name, const json& value) {
   for (auto& [known, old] : options) {
     if (known != name) continue;
     old = value;
@@ -102,10 +105,10 @@ void set(Options& options, const std::string& name, const nlohmann::json& value)
 // One axis of the product of runs: each element says some options.
 using Axis = std::vector<Options>;
 
-std::vector<Axis> axes_of(const nlohmann::json& json, const std::string& source) {
+std::vector<Axis> axes_of(const json& from, const std::string& source) {
   std::vector<Axis> axes;
-  if (json.contains("cases")) {
-    const auto& cases = json["cases"];
+  if (from.contains("cases")) {
+    const auto& cases = from["cases"];
     if (!cases.is_array() || cases.empty()) {
       fail(source, "cases", "a list of objects", cases.dump().substr(0, 40));
     }
@@ -114,8 +117,8 @@ std::vector<Axis> axes_of(const nlohmann::json& json, const std::string& source)
       axis.push_back(options_of(cases[i], source, fmt::format("cases[{}]", i)));
     }
   }
-  if (json.contains("grid")) {
-    for (const auto& [name, values] : options_of(json["grid"], source, "grid")) {
+  if (from.contains("grid")) {
+    for (const auto& [name, values] : options_of(from["grid"], source, "grid")) {
       if (!values.is_array() || values.empty()) {
         fail(source, "grid." + name, "a list of values", values.dump().substr(0, 40));
       }
@@ -127,20 +130,20 @@ std::vector<Axis> axes_of(const nlohmann::json& json, const std::string& source)
 }
 
 // All runs of a specification: the product of its cases and its grid.
-SweepRequest request_of(const nlohmann::json& json, const std::string& source) {
-  if (!json.is_object()) {
-    throw InputError(source + ": expected an object, found " + json.type_name());
+SweepRequest request_of(const json& from, const std::string& source) {
+  if (!from.is_object()) {
+    throw InputError(source + ": expected an object, found " + from.type_name());
   }
-  for (const auto& [key, ignored] : json.items()) {
+  for (const auto& [key, ignored] : from.items()) {
     if (key != "fixed" && key != "cases" && key != "grid") {
       throw InputError(fmt::format(
           "{}: expected the keys fixed, cases and grid, found '{}'", source, key));
     }
   }
   const auto fixed =
-      json.contains("fixed") ? options_of(json["fixed"], source, "fixed") : Options();
-  const auto axes = axes_of(json, source);
-  SweepRequest request{.specification = json, .names = {}, .runs = {}};
+      from.contains("fixed") ? options_of(from["fixed"], source, "fixed") : Options();
+  const auto axes = axes_of(from, source);
+  SweepRequest request;
   std::size_t count = 1;
   for (const auto& axis : axes) {
     count *= axis.size();
@@ -185,22 +188,47 @@ SweepRequest request_of(const nlohmann::json& json, const std::string& source) {
   return request;
 }
 
-void run(const Given& given, bool resume, Console& console) {
+// What a sweep folder keeps, so that it can be resumed from anywhere.
+json kept_specification(const json& runs, const std::string& device) {
+  return {{"runs", runs},
+          {"device", device},
+          {"folder", std::filesystem::current_path().string()}};
+}
+
+void run(Given given, bool resume, bool has_device, Console& console) {
   if (resume != given.specification.empty() || resume != given.out.empty()) {
     throw InputError(
         "sweep: expected SPEC.json and --out DIR, or --resume DIR alone (see --help)");
   }
-  const auto json =
-      resume ? read_sweep_specification(given.resume)
-             : parse_json(read_whole_file(given.specification), given.specification);
-  const auto source = resume ? given.resume + "/sweep.json" : given.specification;
-  auto request = request_of(json, source);
+  std::string source = given.specification, directory = given.out;
+  json specification;
+  if (resume) {
+    directory = absolute(given.resume);
+    source = directory + "/sweep.json";
+    specification = read_sweep_specification(directory);
+    const JsonReader reader(specification, source, "specification");
+    if (!has_device) given.device = reader.text("device");
+    std::error_code error;
+    std::filesystem::current_path(reader.text("folder"), error);
+    if (error) {
+      throw InputError(
+          fmt::format("{}: expected the folder that the sweep began in, "
+                      "found: {}",
+                      reader.text("folder"), error.message()));
+    }
+    reader.object("runs");
+  } else {
+    specification = kept_specification(
+        parse_json(read_whole_file(given.specification), given.specification),
+        given.device);
+  }
+  auto request = request_of(specification["runs"], source);
+  request.specification = specification;
   request.most_replicas = given.most_replicas;
   for (auto& made : request.runs) {
     made.request.threads = given.threads;
     made.request.device = given.device;
   }
-  const auto directory = resume ? given.resume : given.out;
   const auto result = sweep(request,
                             {.directory = directory,
                              .resume = resume,
@@ -227,7 +255,9 @@ void add_sweep(CLI::App& app, Console& console) {
   verb->add_option("--out", given->out, "Folder to make");
   auto* resume = verb->add_option("--resume", given->resume,
                                   "Go on with a sweep that was interrupted");
-  add_device(*verb, given->device);
+  auto* device = verb->add_option("--device", given->device,
+                                  "Where to compute (resumed: as before)");
+  device->check(CLI::IsMember({"cpu", "cuda"}));
   add_threads(*verb, given->threads);
   verb->add_option("--replicas", given->most_replicas,
                    "Most flows trained side by side; 0: as memory allows")
@@ -235,8 +265,9 @@ void add_sweep(CLI::App& app, Console& console) {
   verb->add_option("--checkpoint-seconds", given->checkpoint_seconds,
                    "Time between two checkpoints; 0: after every epoch")
       ->check(number_in(0, 1e9));
-  verb->callback(
-      [given, resume, &console] { run(*given, resume->count() > 0, console); });
+  verb->callback([given, resume, device, &console] {
+    run(*given, resume->count() > 0, device->count() > 0, console);
+  });
 }
 
 }  // namespace kinflow::cli

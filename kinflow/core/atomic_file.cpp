@@ -18,12 +18,14 @@ namespace kinflow {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 20;
+/// Ending of files that are not finished.
+constexpr const char* kUnfinished = ".tmp";
 
 /// A name beside `path` that no other AtomicFile of a running process has.
 std::string temporary_name(const std::string& path) {
   static std::atomic<int> counter{0};
   return path + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) +
-         ".tmp";
+         kUnfinished;
 }
 
 /// Makes a rename in this folder survive a power cut. Some file systems cannot sync a
@@ -119,6 +121,14 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
   AtomicFile file(path);
   file.write(bytes);
   file.commit();
+}
+
+void remove_unfinished_files(const std::string& directory) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+    if (entry.path().extension() != kUnfinished) continue;
+    std::filesystem::remove(entry.path(), ignored);
+  }
 }
 
 }  // namespace kinflow

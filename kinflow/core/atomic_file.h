@@ -46,4 +46,7 @@ class AtomicFile {
 /// The whole content of a file in one call.
 void write_file_atomically(const std::string& path, std::string_view bytes);
 
+/// Removes from a folder the files that a killed process had not finished.
+void remove_unfinished_files(const std::string& directory);
+
 }  // namespace kinflow

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/run_folder.h"
@@ -95,7 +96,7 @@ RunFolder open_folder(const FitRequest& request, const FitPlace& place,
   auto folder = RunFolder::open(place.directory);
   folder.lock();
   check_same_data(folder.read_record(), record, request);
-  folder.remove_unfinished_files();
+  remove_unfinished_files(place.directory);
   const auto checkpoint = folder.read_checkpoint();
   if (!checkpoint.empty()) trainer.restore(checkpoint, folder.checkpoint_path());
   logger.info(fmt::format("resuming {} after epoch {}", place.directory,

@@ -123,14 +123,6 @@ void RunFolder::write_result(nlohmann::json record, const FitResult& result) {
   lock_.release();
 }
 
-void RunFolder::remove_unfinished_files() const {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
-    if (entry.path().extension() != ".tmp") continue;
-    std::filesystem::remove(entry.path(), ignored);
-  }
-}
-
 std::string model_path_of(const std::string& run_or_file) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(run_or_file, ignored)) return run_or_file;

@@ -41,8 +41,6 @@ class RunFolder {
   void write_checkpoint(const NamedTensors& state) const;
   /// Writes the model and the finished record, and removes the checkpoint and the lock.
   void write_result(nlohmann::json record, const FitResult& result);
-  /// Removes files that a killed process had not finished.
-  void remove_unfinished_files() const;
 
   /// Keeps other processes from fitting into the folder as long as this object and its
   /// copies live; InputError where another one does.

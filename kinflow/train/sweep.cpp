@@ -117,14 +117,16 @@ class Results {
 
   void write() const {
     std::string text = "run";
-    for (const auto& name : request_.names) text += "," + quoted(name);
-    for (const auto& name : kResultColumns) text += "," + name;
+    for (const auto& name : request_.names) text += fmt::format(",{}", quoted(name));
+    for (const auto& name : kResultColumns) text += fmt::format(",{}", name);
     text += "\n";
     for (std::size_t run = 0; run < results_.size(); ++run) {
       if (!results_[run]) continue;
       const auto& result = *results_[run];
       text += std::to_string(run + 1);
-      for (const auto& value : request_.runs[run].values) text += "," + quoted(value);
+      for (const auto& value : request_.runs[run].values) {
+        text += fmt::format(",{}", quoted(value));
+      }
       text += fmt::format(",{},{},{},{},{}\n", cell(result.valid_nll_nats),
                           result.best_epoch, result.epochs,
                           cell(result.typical_parameter), quoted(result.status));
@@ -294,6 +296,7 @@ class Sweep {
     const auto hashes = data_hashes(request_);
     if (place_.resume) {
       lock_ = FolderLock(place_.directory, "sweep");
+      remove_unfinished_files(place_.directory);
       check_same_data(folder_.read_record().value("data_hashes", nlohmann::json()),
                       hashes);
       results_.read();

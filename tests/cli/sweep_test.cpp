@@ -1,0 +1,211 @@
+// Sweeps by the real binary: results, the best run, kills, and bad specifications.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "run_binary.h"
+
+namespace kinflow::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+json small_options() {
+  const auto& files = SharedFiles::get();
+  return {{"table", files.blocks + "/train.csv"},
+          {"valid", files.blocks + "/valid.csv"},
+          {"group", "group"},
+          {"hidden", 8},
+          {"bins", 4},
+          {"epochs", 5},
+          {"batch-size", 64}};
+}
+
+std::string write_specification(const TemporaryFolder& folder, const json& content) {
+  const auto path = folder.path("spec.json");
+  std::ofstream(path) << content.dump();
+  return path;
+}
+
+// Cells of results.csv by row; no cell of these tests has commas.
+std::vector<std::vector<std::string>> rows_of(const std::string& path) {
+  std::istringstream text(content_of(path));
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(text, line);) {
+    std::istringstream cells(line);
+    rows.emplace_back();
+    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
+  }
+  return rows;
+}
+
+std::size_t column(const std::vector<std::string>& header, const std::string& name) {
+  return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) -
+                                  header.begin());
+}
+
+// The words of the fit that a row of results stands for.
+Arguments fit_of(const std::vector<std::string>& header,
+                 const std::vector<std::string>& row, const std::string& out) {
+  const auto& files = SharedFiles::get();
+  Arguments words = {"fit",          files.blocks + "/train.csv",
+                     "--valid",      files.blocks + "/valid.csv",
+                     "--group",      "group",
+                     "--hidden",     "8",
+                     "--bins",       "4",
+                     "--epochs",     "5",
+                     "--batch-size", "64",
+                     "--out",        out};
+  for (const auto* name : {"learning-rate", "schedule", "seed", "grid"}) {
+    const auto at = column(header, name);
+    if (at < header.size() && !row[at].empty()) {
+      words = words + Arguments{"--" + std::string(name), row[at]};
+    }
+  }
+  return words;
+}
+
+TEST(Sweep, EveryRunIsTheFitOfItsOptionsAndTheBestIsARunFolder) {
+  const TemporaryFolder folder;
+  const auto out = folder.path("sweep");
+  run_well({"sweep",
+            write_specification(folder, {{"fixed", small_options()},
+                                         {"grid",
+                                          {{"learning-rate", {0.003, 0.02}},
+                                           {"schedule", {"joint", "baseline"}},
+                                           {"seed", {1, 2}}}}}),
+            "--out", out});
+  const auto rows = rows_of(out + "/results.csv");
+  ASSERT_EQ(rows.size(), 9u);
+  const auto nll = column(rows[0], "valid_nll_nats");
+  std::size_t best = 1;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].back(), "finished");
+    if (std::stod(rows[i][nll]) < std::stod(rows[best][nll])) best = i;
+  }
+  for (const std::size_t i : {std::size_t{2}, std::size_t{3}, best}) {
+    const auto alone = folder.path("alone" + std::to_string(i));
+    run_well(fit_of(rows[0], rows[i], alone));
+    const auto record = json::parse(content_of(alone + "/run.json"));
+    EXPECT_DOUBLE_EQ(record["result"]["valid_nll_nats"].get<double>(),
+                     std::stod(rows[i][nll]));
+    EXPECT_EQ(std::to_string(record["result"]["best_epoch"].get<int>()),
+              rows[i][column(rows[0], "best_epoch")]);
+    if (i != best) continue;
+    EXPECT_EQ(content_of(alone + "/metrics.csv"),
+              content_of(out + "/best/metrics.csv"));
+    EXPECT_TRUE(content_of(alone + "/model.safetensors") ==
+                content_of(out + "/best/model.safetensors"));
+  }
+  run_well({"inspect", out + "/best"});
+}
+
+TEST(Sweep, CasesVaryOptionsTogetherAndGridsOfValuesAreOneRun) {
+  const TemporaryFolder folder;
+  const auto out = folder.path("sweep");
+  auto fixed = small_options();
+  fixed.erase("table");
+  fixed.erase("valid");
+  fixed["schedule"] = "grid";
+  const auto& files = SharedFiles::get();
+  run_well({"sweep",
+            write_specification(
+                folder,
+                {{"fixed", fixed},
+                 {"cases",
+                  {{{"table", files.blocks + "/train.csv"},
+                    {"valid", files.blocks + "/valid.csv"}},
+                   {{"table", files.blocks + "/train.csv"}, {"valid-fraction", 0.3}}}},
+                 {"grid", {{"grid", {json::array({0.1, 0.5}), 0.7}}}}}),
+            "--out", out, "--threads", "2"});
+  const auto text = content_of(out + "/results.csv");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);
+  EXPECT_NE(text.find("\"0.1,0.5\""), std::string::npos);
+}
+
+TEST(Sweep, AKilledOneGoesOnToTheSameResults) {
+  const TemporaryFolder folder;
+  auto fixed = small_options();
+  fixed["epochs"] = 60;
+  fixed["patience"] = 1000;
+  const auto specification = write_specification(
+      folder, {{"fixed", fixed},
+               {"grid", {{"learning-rate", {0.003, 0.02}}, {"seed", {1, 2, 3, 4}}}}});
+  const auto whole = folder.path("whole"), killed = folder.path("killed");
+  run_well({"sweep", specification, "--out", whole});
+  {
+    Process process(
+        {"sweep", specification, "--out", killed, "--checkpoint-seconds", "0"},
+        folder.path("out"), folder.path("err"));
+    // In the middle of the second of four trainings.
+    while (process.is_running() &&
+           !std::filesystem::exists(killed + "/group2.safetensors")) {
+      std::this_thread::sleep_for(1ms);
+    }
+    ASSERT_TRUE(process.is_running());
+    process.kill();
+  }
+  EXPECT_NE(content_of(killed + "/results.csv"), content_of(whole + "/results.csv"));
+  run_well({"sweep", "--resume", killed});
+  EXPECT_EQ(content_of(killed + "/results.csv"), content_of(whole + "/results.csv"));
+  EXPECT_TRUE(content_of(killed + "/best/model.safetensors") ==
+              content_of(whole + "/best/model.safetensors"));
+  EXPECT_EQ(content_below(killed).size(), content_below(whole).size());
+}
+
+TEST(Sweep, ARunThatDivergesIsListedAndTheOthersGoOn) {
+  const TemporaryFolder folder;
+  const auto out = folder.path("sweep");
+  auto fixed = small_options();
+  fixed["flow"] = "affine";
+  fixed["epochs"] = 30;
+  run_well({"sweep",
+            write_specification(folder, {{"fixed", fixed},
+                                         {"cases",
+                                          {{{"learning-rate", 1e6}, {"seed", 1}},
+                                           {{"learning-rate", 0.01}, {"seed", 2}}}}}),
+            "--out", out});
+  const auto text = content_of(out + "/results.csv");
+  EXPECT_NE(text.find("failed: training diverged"), std::string::npos) << text;
+  EXPECT_NE(text.find("finished"), std::string::npos) << text;
+}
+
+TEST(Sweep, BadSpecificationsAreRefusedInOneLine) {
+  const TemporaryFolder folder;
+  const auto refuse = [&](const std::string& content, const Arguments& mentioned) {
+    const auto path = folder.path("bad.json");
+    std::ofstream(path) << content;
+    const auto out = folder.path("none");
+    expect_one_error_line(run({"sweep", path, "--out", out}), mentioned);
+    EXPECT_FALSE(std::filesystem::exists(out));
+  };
+  const auto table = SharedFiles::get().blocks + "/train.csv";
+  const auto with = [&](const std::string& grid) {
+    return R"({"fixed": {"table": ")" + table + R"(", "group": "group"}, "grid": )" +
+           grid + "}";
+  };
+  refuse("{", {"bad.json", "expected JSON"});
+  refuse("[]", {"bad.json", "expected an object"});
+  refuse(R"({"options": {}})", {"bad.json", "fixed, cases and grid", "options"});
+  refuse(with(R"({"learning-rate": 0.1})"), {"grid.learning-rate", "a list"});
+  refuse(with(R"({"learning-rate": []})"), {"grid.learning-rate", "a list"});
+  refuse(with(R"({"learning-rate": [0.1, "much"]})"), {"run 2", "--learning-rate"});
+  refuse(with(R"({"learning-speed": [0.1]})"), {"run 1", "learning-speed"});
+  refuse(with(R"({"learning-rate": [{"a": 1}]})"), {"run 1", "--learning-rate"});
+  refuse(with(R"({"out": ["x"]})"), {"run 1", "out"});
+  refuse(with(R"({"table": ["missing.csv"]})"), {"missing.csv"});
+  refuse(R"({"fixed": {"group": "group"}})", {"run 1", "a table"});
+  refuse(with(R"({"seed": [)" + std::string(3000, ' ') + "]}"), {"grid.seed"});
+  expect_one_error_line(run({"sweep"}), {"SPEC.json"});
+  expect_one_error_line(run({"sweep", "--resume", folder.path("nothing")}),
+                        {"sweep.json"});
+}
+
+}  // namespace
+}  // namespace kinflow::cli
