@@ -225,7 +225,6 @@ __device__ __forceinline__ void backward_tile(const BlockFlow& block, int which,
   float* stage = block.stage + block.warp * kWarpRows * stride;
   float* stage_out = block.stage_out + block.warp * kWarpRows * stride;
   const std::int64_t groups = stash_groups(rows.count, block.warps);
-  const int tiles_of_rows = static_cast<int>(groups) / block.warps;
   const float4* kept = stash_of(stash, coupling, groups, group);
   const int count = block.linear_count<S>(coupling);
   const int inputs = coupling.unchanged + flow.context;
@@ -248,17 +247,6 @@ __device__ __forceinline__ void backward_tile(const BlockFlow& block, int which,
                     block.weights + linear.bias_at, linear, tiles, z, lane);
     __syncwarp();
   };
-
-  // The results kept for the rows that come next.
-  const float4* soon =
-      tile + 1 < tiles_of_rows
-          ? stash_of(stash, coupling, groups, group + block.warps)
-          : (which > 0 ? stash_of(stash, block.couplings[which - 1], groups, block.warp)
-                       : nullptr);
-  if (soon != nullptr) {
-    for (int i = 8 * lane.index; i < coupling.stash_items * 32; i += 8 * 32)
-      prefetch(soon + i);
-  }
 
   float d[S::kTiles][4] = {};
   const int chunks = block.chunks<S>(coupling);

@@ -97,16 +97,6 @@ __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-/// Brings the 128 bytes around an address to the second-level cache.
-__device__ __forceinline__ void prefetch(const void* address) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
-}
-/// The same for numbers that lie together, by all threads of the block.
-__device__ __forceinline__ void prefetch_all(const float* numbers, int count) {
-  for (int i = 32 * static_cast<int>(threadIdx.x); i < count; i += 32 * blockDim.x)
-    prefetch(numbers + i);
-}
-
 /// Copies a coupling layer's part of an image into shared memory. Threads must meet
 /// before (the old weights are no longer used) and after.
 /// @param image  of the replica
@@ -207,7 +197,7 @@ __device__ __forceinline__ void keep(float4* stash, const float (&c)[N][4], int 
 #pragma unroll
   for (int j = 0; j < N; ++j) {
     if (j < tiles) {
-      __stcg(stash + j * 32 + lane.index,
+      __stcs(stash + j * 32 + lane.index,
              make_float4(c[j][0], c[j][1], c[j][2], c[j][3]));
     }
   }
@@ -219,7 +209,7 @@ __device__ __forceinline__ void fetch(const float4* stash, float (&c)[N][4], int
 #pragma unroll
   for (int j = 0; j < N; ++j) {
     if (j < tiles) {
-      const float4 kept = __ldcg(stash + j * 32 + lane.index);
+      const float4 kept = __ldcs(stash + j * 32 + lane.index);
       c[j][0] = kept.x;
       c[j][1] = kept.y;
       c[j][2] = kept.z;

@@ -32,6 +32,13 @@ __device__ __forceinline__ Split split(float x) {
   return {high, __float_as_uint(x - __uint_as_float(high))};
 }
 
+/// The nearest number and a rest of either sign. It is enough to take one factor so:
+/// what is left out has no preferred sign then.
+__device__ __forceinline__ Split split_rounded(float x) {
+  const std::uint32_t high = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
+  return {high, __float_as_uint(x - __uint_as_float(high))};
+}
+
 __device__ __forceinline__ void multiply_add(float (&c)[4], const std::uint32_t (&a)[4],
                                              std::uint32_t b0, std::uint32_t b1) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
@@ -51,7 +58,7 @@ struct Left {
     take(3, a[3]);
   }
   __device__ __forceinline__ void take(int i, float x) {
-    const Split parts = split(x);
+    const Split parts = split_rounded(x);
     high[i] = parts.high;
     rest[i] = parts.rest;
   }

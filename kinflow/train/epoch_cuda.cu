@@ -101,8 +101,13 @@ struct EpochCuda::State {
         sort_by_key(from.block_of_row, static_cast<std::int64_t>(from.sizes.size()));
     const auto correlated = sort_by_key(from.parameter_of_block, from.parameters);
     std::vector<int> place(from.sizes.size(), -1);
-    for (std::size_t i = 0; i < correlated.items.size(); ++i)
-      place[static_cast<std::size_t>(correlated.items[i])] = static_cast<int>(i);
+    std::vector<int> correlated_parameter, correlated_size;
+    for (std::size_t i = 0; i < correlated.items.size(); ++i) {
+      const auto block = static_cast<std::size_t>(correlated.items[i]);
+      place[block] = static_cast<int>(i);
+      correlated_parameter.push_back(static_cast<int>(from.parameter_of_block[block]));
+      correlated_size.push_back(static_cast<int>(from.sizes[block]));
+    }
     const auto upload = [this](const std::vector<int>& numbers) {
       tables.emplace_back(numbers);
       return static_cast<const int*>(tables.back().get());
@@ -114,6 +119,8 @@ struct EpochCuda::State {
               .sizes = upload(to_int(from.sizes)),
               .parameter = upload(to_int(from.parameter_of_block)),
               .correlated_block = upload(correlated.items),
+              .correlated_parameter = upload(correlated_parameter),
+              .correlated_size = upload(correlated_size),
               .place = upload(place),
               .begin = upload(correlated.begin),
               .sorted_rows = upload(sorted_rows.items),

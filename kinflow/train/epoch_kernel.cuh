@@ -45,12 +45,8 @@ __device__ __forceinline__ void adamax(float& value, float& moment, float& norm,
 __device__ __forceinline__ void step_flow(const EpochArguments& a,
                                           const DeviceFlow& flow,
                                           const DeviceSlot& slot, std::int64_t replica,
-                                          float rate) {
+                                          float scale) {
   const EpochReplicas& r = a.replicas;
-  const std::int64_t steps = r.steps[replica] + 1;
-  const float correction =
-      1.0f - powf(static_cast<float>(kFirstDecay), static_cast<float>(steps));
-  const float scale = rate / correction;
   const float decay = r.weight_decay[replica];
   auto* values = reinterpret_cast<float4*>(slot.values);
   auto* moments = reinterpret_cast<float4*>(slot.first_moment);
@@ -92,41 +88,45 @@ __device__ __forceinline__ void step_flow(const EpochArguments& a,
       }
     }
   }
-  __syncthreads();
-  if (threadIdx.x == 0) r.steps[replica] = steps;
+  if (threadIdx.x == 0) ++r.steps[replica];
 }
 
-// One step of Adamax on the dependence parameters, unless their gradient is not finite.
-// All threads must call it.
+// One step of Adamax on the dependence parameters. All threads must call it.
 __device__ __forceinline__ void step_dependence(const EpochArguments& a,
-                                                const EstimatorBatch& batch,
-                                                std::int64_t replica, float rate) {
+                                                const DeviceSlot& slot,
+                                                std::int64_t replica, double scale) {
   const EpochReplicas& r = a.replicas;
   const int k = a.blocks.parameters;
-  double* unconstrained = r.unconstrained + replica * k;
-  double* gradient = batch.slot.parameter_gradient;
-  bool sound = true;
   for (int i = threadIdx.x; i < k; i += blockDim.x) {
-    const double rho = correlation_of(unconstrained[i]);
-    gradient[i] =
-        (gradient[i] * rho * (1.0 - rho) + r.prior[replica] * (2.0 * rho - 1.0)) /
-        static_cast<double>(a.schedule.rows);
-    sound = sound && isfinite(gradient[i]);
+    const std::int64_t at = replica * k + i;
+    const double gradient = slot.parameter_gradient[i], value = r.unconstrained[at];
+    double moment = r.dependence_moment[at], norm = r.dependence_norm[at];
+    moment += (1 - kFirstDecay) * (gradient - moment);
+    norm = fmax(norm * kNormDecay, fabs(gradient) + kEpsilon);
+    r.dependence_moment[at] = moment;
+    r.dependence_norm[at] = norm;
+    r.unconstrained[at] = value - scale * moment / norm;
   }
-  if (!__syncthreads_and(sound)) return;
-  const std::int64_t steps = r.dependence_steps[replica] + 1;
-  const double scale =
-      static_cast<double>(rate * static_cast<float>(r.dependence_rate[replica])) /
-      (1.0 - pow(kFirstDecay, static_cast<double>(steps)));
-  for (int i = threadIdx.x; i < k; i += blockDim.x) {
-    double& moment = r.dependence_moment[replica * k + i];
-    double& norm = r.dependence_norm[replica * k + i];
-    moment += (1 - kFirstDecay) * (gradient[i] - moment);
-    norm = fmax(norm * kNormDecay, fabs(gradient[i]) + kEpsilon);
-    unconstrained[i] -= scale * moment / norm;
+  if (threadIdx.x == 0) ++r.dependence_steps[replica];
+}
+
+// Learning rates of a step with the correction for the moments' start.
+struct StepScales {
+  float flow;
+  double dependence;
+};
+__device__ inline StepScales step_scales(const EpochReplicas& r, std::int64_t replica,
+                                         float factor) {
+  const float rate = r.learning_rate[replica] * factor;
+  StepScales scales{};
+  scales.flow = rate / (1.0f - powf(static_cast<float>(kFirstDecay),
+                                    static_cast<float>(r.steps[replica] + 1)));
+  if (r.dependence_rate != nullptr) {
+    scales.dependence =
+        static_cast<double>(rate * static_cast<float>(r.dependence_rate[replica])) /
+        (1.0 - pow(kFirstDecay, static_cast<double>(r.dependence_steps[replica] + 1)));
   }
-  __syncthreads();
-  if (threadIdx.x == 0) r.dependence_steps[replica] = steps;
+  return scales;
 }
 
 // Writes dLoss / dlatents and returns the thread's part of the batch's NLL.
@@ -194,6 +194,7 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow,
   if (has_memory) sum_memory(batch);
 
   __shared__ double train_nll, log_det;
+  __shared__ StepScales scales;
   if (threadIdx.x == 0) train_nll = log_det = 0;
   for (int b = 0; b < a.schedule.batches; ++b) {
     batch.begin = a.schedule.bounds[b];
@@ -223,10 +224,6 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow,
     for (int which = 0; which < flow.couplings; ++which) {
       __syncthreads();
       load_image(block, which, slot.values);
-      if (which + 1 < flow.couplings) {
-        prefetch_all(slot.values + block.couplings[which + 1].image,
-                     block.couplings[which + 1].image_floats);
-      }
       __syncthreads();
       forward_layer<S>(block, which, rows_of(which), which > 0, slot.stash);
     }
@@ -238,9 +235,10 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow,
     if (threadIdx.x == 0)
       train_nll += (nll + log_det * (0.5 * p / n)) * (batch.count / n);
 
-    const bool moves = a.blocks.parameters > 0 && r.moves_dependence[replica];
     // Before the way back, which needs the shared memory of the sums.
-    if (moves) estimate_parameter_gradient(batch);
+    const bool moves = a.blocks.parameters > 0 && r.moves_dependence[replica] &&
+                       estimate_parameter_gradient(batch, r.prior[replica]);
+    if (threadIdx.x == 0) scales = step_scales(r, replica, a.rows.rate_factor[b]);
 
     BlockGradient gradient{.data = slot.grad,
                            .image = slot.gradient,
@@ -249,21 +247,13 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow,
     for (int which = flow.couplings - 1; which >= 0; --which) {
       // The last layer's weights are there already.
       if (which + 1 < flow.couplings) load_image(block, which, slot.values);
-      if (which > 0) {
-        prefetch_all(slot.values + block.couplings[which - 1].image,
-                     block.couplings[which - 1].image_floats);
-      } else {
-        prefetch_all(slot.first_moment, flow.image_floats);
-        prefetch_all(slot.infinity_norm, flow.image_floats);
-      }
       __syncthreads();
       backward_layer<S>(block, which, rows_of(which), slot.stash, gradient);
     }
     const bool sound = __syncthreads_and(gradient.unsound == 0.0f) != 0;
     if (!sound && threadIdx.x == 0) ++r.skipped[replica];
-    const float rate = r.learning_rate[replica] * a.rows.rate_factor[b];
-    if (sound) step_flow(a, flow, slot, replica, rate);
-    if (sound && moves) step_dependence(a, batch, replica, rate);
+    if (sound) step_flow(a, flow, slot, replica, scales.flow);
+    if (sound && moves) step_dependence(a, slot, replica, scales.dependence);
     __syncthreads();
   }
   exchange_images(flow, r, slot, replica, false);

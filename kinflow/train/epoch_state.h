@@ -20,11 +20,13 @@ struct DeviceBlocks {
   const int* block_of_row;      ///< [n]
   const int* sizes;             ///< [B]
   const int* parameter;         ///< [B], -1 without
-  const int* correlated_block;  ///< [correlated]
-  const int* place;             ///< [B], the block's number among them; -1 without
-  const int* begin;             ///< [k + 1], first correlated block of a parameter
-  const int* sorted_rows;       ///< [n], in the order of their blocks
-  const int* row_begin;         ///< [B + 1], into sorted_rows
+  const int* correlated_block;  ///< [correlated], and below what belongs to them
+  const int* correlated_parameter;
+  const int* correlated_size;
+  const int* place;        ///< [B], the block's number among them; -1 without
+  const int* begin;        ///< [k + 1], first correlated block of a parameter
+  const int* sorted_rows;  ///< [n], in the order of their blocks
+  const int* row_begin;    ///< [B + 1], into sorted_rows
 };
 
 /// An epoch's batches, each sorted by block so that a block's rows follow each other.

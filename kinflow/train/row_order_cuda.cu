@@ -1,8 +1,7 @@
 // The generator of core/random.cpp and its permutation in a kernel.
-#include "kinflow/train/row_order_cuda.h"
-
 #include "kinflow/core/cuda_memory.h"
 #include "kinflow/core/random.h"
+#include "kinflow/train/row_order_cuda.h"
 
 namespace kinflow {
 namespace {
