@@ -54,8 +54,8 @@ Workers::~Workers() {
 }
 
 void Workers::run_turns(std::int64_t turns, Call call, const void* work) {
-  std::unique_lock lock(in_use_, std::defer_lock);
-  if (team_.empty() || turns <= 1 || !lock.try_lock()) {
+  if (team_.empty() || turns <= 1 ||
+      is_in_use_.exchange(true, std::memory_order_acquire)) {
     for (std::int64_t i = 0; i < turns; ++i) call(work, i, 0);
     return;
   }
@@ -71,7 +71,9 @@ void Workers::run_turns(std::int64_t turns, Call call, const void* work) {
        busy = busy_.load(std::memory_order_acquire)) {
     wait_while(busy_, busy);
   }
-  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  const auto error = std::exchange(error_, nullptr);
+  is_in_use_.store(false, std::memory_order_release);
+  if (error) std::rethrow_exception(error);
 }
 
 void Workers::take_turns(std::int64_t thread) {

@@ -27,7 +27,8 @@ class Workers {
 
   /// Calls work(turn, thread) for turns 0 .. turns - 1; thread is in 0 .. threads() -
   /// 1, and two calls at the same time have different ones. Throws the first exception
-  /// of any turn, after all threads have stopped. Not to be called from within a turn.
+  /// of any turn, after all threads have stopped. While the team is at work, as within
+  /// a turn, another run() is a plain loop of its caller, with thread 0.
   template <typename Work>
   void run(std::int64_t turns, const Work& work) {
     run_turns(
@@ -45,7 +46,7 @@ class Workers {
   void take_turns(std::int64_t thread);
   void wait_for_work(std::int64_t thread);
 
-  std::mutex in_use_;
+  std::atomic<bool> is_in_use_{false};
   Call call_ = nullptr;
   const void* work_ = nullptr;
   std::int64_t turns_ = 0;

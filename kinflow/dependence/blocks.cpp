@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/steady_math.h"
 #include "kinflow/dependence/likelihood_curve.h"
 
 namespace kinflow {
@@ -211,7 +212,11 @@ at::Tensor Blocks::parameter_gradient(const at::Tensor& parameters,
 
 at::Tensor Blocks::log_det(const at::Tensor& parameters) const {
   const Terms block = terms(parameters);
-  return (block.along.log() + other_rows_ * block.across.log()).sum(1);
+  const auto log = [](const at::Tensor& values) {
+    if (!values.is_cpu()) return values.log();
+    return steady_map(values, [](double x) { return std::log(x); });
+  };
+  return steady_sum(log(block.along) + other_rows_ * log(block.across));
 }
 
 at::Tensor Blocks::precision_times(const at::Tensor& parameters,
@@ -226,7 +231,7 @@ at::Tensor Blocks::quadratic(const at::Tensor& parameters,
                              const at::Tensor& latents) const {
   const Squares square = squares(sums(checked_latents(parameters, latents, rows())));
   const Terms block = terms(parameters);
-  return (square.along / block.along + square.across / block.across).sum(1);
+  return steady_sum(square.along / block.along + square.across / block.across);
 }
 
 at::Tensor Blocks::parameter_gradient(const at::Tensor& parameters,

@@ -15,6 +15,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
+#include "kinflow/core/steady_math.h"
 #include "kinflow/dependence/minimize.h"
 
 namespace kinflow {
@@ -25,6 +26,11 @@ constexpr double kSmallestShare = 1e-9;
 
 std::string shape_text(const at::Tensor& tensor) {
   return fmt::format("[{}]", fmt::join(tensor.sizes(), ", "));
+}
+
+double unconstrained_from_share(double share) {
+  const double inside = std::clamp(share, kSmallestShare, 1 - kSmallestShare);
+  return std::log(inside / (1 - inside));
 }
 
 /// The elements of a tensor, on any device, in a vector of as many numbers.
@@ -117,10 +123,13 @@ at::Tensor Dependence::log_density(const at::Tensor& parameters,
 }
 
 at::Tensor Dependence::to_unconstrained(const at::Tensor& parameters) const {
+  if (parameters.is_cpu()) return steady_map(parameters, unconstrained_from_share);
   return at::logit(parameters.to(at::kDouble), kSmallestShare);
 }
 
 at::Tensor Dependence::from_unconstrained(const at::Tensor& unconstrained) const {
+  if (unconstrained.is_cpu())
+    return steady_map(unconstrained, share_from_unconstrained);
   return at::sigmoid(unconstrained.to(at::kDouble))
       .clamp(kSmallestShare, 1 - kSmallestShare);
 }

@@ -136,6 +136,15 @@ Tile<Real> gather_tile(const FlowPlan& plan, const RowSet<Real>& rows,
 
 std::int64_t tiles_of(std::int64_t rows) { return (rows + kTileRows - 1) / kTileRows; }
 
+// Parts of a batch that have their own gradients.
+std::int64_t groups_of(std::int64_t tiles) { return std::min(tiles, kMostGroups); }
+
+// One thread adds up the gradients of single tiles in their order, as several threads'
+// are added up at the end.
+bool adds_in_place(std::int64_t tiles, std::int64_t threads) {
+  return threads == 1 && groups_of(tiles) == tiles;
+}
+
 }  // namespace
 
 template <typename Real>
@@ -267,6 +276,23 @@ void FusedFlow<Real>::from_latent(const Real* values, const RowSet<Real>& rows,
 }
 
 template <typename Real>
+void FusedBatch<Real>::reserve(std::int64_t rows, std::int64_t threads) {
+  const auto& k = *flow_.kernels_;
+  const std::int64_t tiles = tiles_of(rows);
+  const auto at_least = [](AlignedVector<Real>& vector, std::int64_t size) {
+    if (static_cast<std::int64_t>(vector.size()) < size) {
+      vector.resize(static_cast<std::size_t>(size));
+    }
+  };
+  at_least(workspace_, tiles * k.raw.coupling_count * k.raw.workspace);
+  at_least(scratch_,
+           threads * (TileArrays<Real>(k.plan).end + 3 * k.raw.widest * kTileRows));
+  if (!adds_in_place(tiles, threads)) {
+    at_least(partial_, (groups_of(tiles) - 1) * k.plan.parameters);
+  }
+}
+
+template <typename Real>
 void FusedBatch<Real>::to_latent(const Real* values, const RowSet<Real>& rows,
                                  Real* latents, Real* log_abs_det, Workers& workers) {
   const auto& k = *flow_.kernels_;
@@ -275,13 +301,7 @@ void FusedBatch<Real>::to_latent(const Real* values, const RowSet<Real>& rows,
   const std::int64_t own = TileArrays<Real>(k.plan).end;
   const std::int64_t per_thread = own + 3 * k.raw.widest * kTileRows;
   const std::int64_t per_tile = k.raw.coupling_count * k.raw.workspace;
-  const auto at_least = [](AlignedVector<Real>& vector, std::int64_t size) {
-    if (static_cast<std::int64_t>(vector.size()) < size) {
-      vector.resize(static_cast<std::size_t>(size));
-    }
-  };
-  at_least(workspace_, tiles * per_tile);
-  at_least(scratch_, workers.threads() * per_thread);
+  reserve(count_, workers.threads());
   workers.run(tiles, [&](std::int64_t i, std::int64_t thread) {
     const auto first = i * kTileRows;
     const auto tile =
@@ -302,11 +322,8 @@ void FusedBatch<Real>::gradient(const Real* values, const Real* latent_slopes,
   const std::int64_t own = TileArrays<Real>(k.plan).end;
   const std::int64_t per_thread = own + 3 * k.raw.widest * kTileRows;
   const std::int64_t per_tile = k.raw.coupling_count * k.raw.workspace;
-  const std::int64_t groups = std::min(tiles, kMostGroups);
-  // One thread adds up the gradients of single tiles in their order, as below.
-  const bool is_plain = workers.threads() == 1 && groups == tiles;
-  const auto partial = static_cast<std::size_t>(is_plain ? 0 : (groups - 1) * size);
-  if (partial_.size() < partial) partial_.resize(partial);
+  const std::int64_t groups = groups_of(tiles);
+  const bool is_plain = adds_in_place(tiles, workers.threads());
   const RowSet<Real> slopes{.data = latent_slopes, .count = count_};
   workers.run(groups, [&](std::int64_t group, std::int64_t thread) {
     Real* start = scratch_.data() + thread * per_thread;

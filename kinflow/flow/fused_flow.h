@@ -56,14 +56,16 @@ class FusedFlow {
 };
 
 /// One training batch of one replica: to_latent() keeps what gradient() needs. After
-/// the first batch of a size nothing is allocated. The result does not depend on the
-/// number of threads.
+/// the first batch of a size, or reserve(), nothing is allocated. The result does not
+/// depend on the number of threads.
 template <typename Real>
 class FusedBatch {
  public:
   /// `flow` must outlive the batch.
   explicit FusedBatch(const FusedFlow<Real>& flow) : flow_(flow) {}
 
+  /// Makes room for batches of up to so many rows.
+  void reserve(std::int64_t rows, std::int64_t threads);
   void to_latent(const Real* values, const RowSet<Real>& rows, Real* latents,
                  Real* log_abs_det, Workers& workers);
   /// Gradient [P] in the values of

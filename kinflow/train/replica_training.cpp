@@ -54,13 +54,28 @@ class Worker {
     no_decay_.resize(k);
   }
 
-  // One epoch of one replica; gives its NLL as ReplicaTraining::run_epoch does.
+  // Makes room for the batches of an epoch, so that they allocate nothing.
+  void prepare(const EpochPlan& plan, std::int64_t threads) {
+    std::int64_t largest = 0;
+    for (std::size_t b = 0; b + 1 < plan.bounds.size(); ++b) {
+      largest = std::max(largest, plan.bounds[b + 1] - plan.bounds[b]);
+    }
+    batch_.reserve(largest, threads);
+    const auto numbers = static_cast<std::size_t>(largest * data_.size(1));
+    if (latents_.size() >= numbers) return;
+    latents_.resize(numbers);
+    sound_latents_.resize(numbers);
+    slopes_.resize(numbers);
+    log_abs_det_.resize(static_cast<std::size_t>(largest));
+  }
+
+  // One epoch of one replica, after prepare(); gives its NLL as
+  // ReplicaTraining::run_epoch does.
   double train(TrainingState& state, std::int64_t replica, const EpochPlan& plan,
                const std::vector<std::int64_t>& order, const TrainOptions& options,
                const EstimatorChoice& choice, const at::Tensor& memory,
                Workers& workers) {
     const std::int64_t n = data_.size(0);
-    prepare(plan);
     values_ = of_replica<Real>(state.flow.values(), replica);
     Real* remembered =
         choice.needs_memory ? of_replica<Real>(memory, replica) : nullptr;
@@ -89,19 +104,6 @@ class Worker {
  private:
   BatchRows<Real> batch_rows() const {
     return {rows_.rows, rows_.count, sound_latents_.data()};
-  }
-
-  void prepare(const EpochPlan& plan) {
-    std::int64_t largest = 0;
-    for (std::size_t b = 0; b + 1 < plan.bounds.size(); ++b) {
-      largest = std::max(largest, plan.bounds[b + 1] - plan.bounds[b]);
-    }
-    const auto numbers = static_cast<std::size_t>(largest * data_.size(1));
-    if (latents_.size() >= numbers) return;
-    latents_.resize(numbers);
-    sound_latents_.resize(numbers);
-    slopes_.resize(numbers);
-    log_abs_det_.resize(static_cast<std::size_t>(largest));
   }
 
   void take_parameters(const TrainingState& state, std::int64_t replica) {
@@ -245,9 +247,12 @@ class CpuTraining final : public ReplicaTraining {
     };
     if (fills_cores(count, workers.threads())) {
       Workers alone(1);
+      // Of all threads: any of them may take a replica.
+      for (const auto& worker : workers_) worker->prepare(plan, alone.threads());
       workers.run(
           count, [&](std::int64_t i, std::int64_t thread) { train(i, thread, alone); });
     } else {
+      workers_.front()->prepare(plan, workers.threads());
       for (std::int64_t i = 0; i < count; ++i) train(i, 0, workers);
     }
     return nll;

@@ -14,6 +14,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/random.h"
+#include "kinflow/core/steady_math.h"
 #include "kinflow/flow/density.h"
 
 namespace kinflow {
@@ -101,16 +102,14 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
   dependence_rates_ = of([](const auto& o) { return o.dependence_rate; });
   priors_ = of([](const auto& o) { return o.prior; });
   memory_shares_ = of([&](const auto& o) { return choice(o).memory_share; });
+  needs_memory_ = of([&](const auto& o) { return choice(o).needs_memory; }).gt(0);
   moves_parameters_ =
       of([&](const auto& o) { return choice(o).moves_parameters; }).gt(0);
   has_stages_ =
       of([](const auto& o) { return o.schedule == Schedule::alternating; }).gt(0);
   if (!replica_training_) {
     pass_ = make_batch_pass(flow, data_.train, data_.train_context, engine);
-    if (std::any_of(options_.begin(), options_.end(),
-                    [&](const auto& o) { return choice(o).needs_memory; })) {
-      memory_ = dependence.make_memory();
-    }
+    if (needs_memory_.any().item<bool>()) memory_ = dependence.make_memory();
   }
   const c10::NoGradGuard no_grad;
   const auto column = [&](at::ScalarType type, double value) {
@@ -129,14 +128,19 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
   best_nll_ = initial_nll_.clone();
   best_values_ = flow_.values().clone();
   best_parameters_ = start.clone();
-  reset_memory();
+  reset_memory(at::ones_like(restarts_, at::kBool));
   add_to_history(column(at::kDouble, std::numeric_limits<double>::quiet_NaN()),
                  initial_nll_, learning_rate(0));
 }
 
-void Trainer::reset_memory() {
-  if (memory_) memory_->reset(all_train_latents());
-  if (replica_training_) replica_training_->reset_memory(all_train_latents());
+void Trainer::reset_memory(const at::Tensor& which) {
+  if (!needs_memory_.any().item<bool>()) return;
+  auto latents = all_train_latents();
+  if (const auto* before = remembered_latents()) {
+    latents = at::where(which.unsqueeze(2), latents, *before);
+  }
+  if (memory_) memory_->reset(latents);
+  if (replica_training_) replica_training_->reset_memory(latents);
 }
 
 at::Tensor Trainer::is_stopped() const {
@@ -171,6 +175,7 @@ EpochPlan Trainer::plan_epoch() const {
                  .rate_factors = {},
                  .rates = {},
                  .active = {}};
+  plan.rate_factors.reserve(static_cast<std::size_t>(plan.batches()));
   for (std::int64_t batch = 0; batch < plan.batches(); ++batch) {
     plan.rate_factors.push_back(rate_factor(batch));
   }
@@ -245,11 +250,8 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate,
                              flow_.decay_mask() * weight_decays_.to(type), sound);
   if (moves_dependence && dependence_.parameter_count() > 0 &&
       moves_parameters_.any().item<bool>()) {
-    const auto parameter_gradient =
-        memory_ ? memory_->parameter_gradient(parameters)
-                : dependence_.pairs_parameter_gradient(parameters, rows, latents);
-    step_dependence(parameters, parameter_gradient, rate * dependence_rates_,
-                    sound.logical_and(moves_parameters_));
+    step_dependence(parameters, parameter_gradient(parameters, rows, latents),
+                    rate * dependence_rates_, sound.logical_and(moves_parameters_));
   }
   // The likelihood has half of the quadratic form.
   const auto columns = static_cast<double>(data_.train.size(1));
@@ -268,6 +270,18 @@ at::Tensor Trainer::estimated_precision_rows(const at::Tensor& parameters,
   if (memory_shares_.eq(1).all().item<bool>()) return remembered;
   return at::lerp(dependence_.pairs_rows(parameters, rows, latents), remembered,
                   memory_shares_.unsqueeze(2));
+}
+
+at::Tensor Trainer::parameter_gradient(const at::Tensor& parameters,
+                                       const at::Tensor& rows,
+                                       const at::Tensor& latents) const {
+  if (!memory_) return dependence_.pairs_parameter_gradient(parameters, rows, latents);
+  const auto remembered = memory_->parameter_gradient(parameters);
+  const auto from_pairs = needs_memory_.logical_not().logical_and(moves_parameters_);
+  if (!from_pairs.any().item<bool>()) return remembered;
+  return at::where(from_pairs,
+                   dependence_.pairs_parameter_gradient(parameters, rows, latents),
+                   remembered);
 }
 
 void Trainer::step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,
@@ -306,13 +320,18 @@ at::Tensor Trainer::valid_nll() const {
   const c10::NoGradGuard no_grad;
   if (data_.valid_law == nullptr) {
     const auto density = row_log_density(flow_, data_.valid, data_.valid_context);
-    return density.to(at::kDouble).mean(1, true).neg().sub(data_.log_abs_det);
+    return steady_sum(density)
+        .unsqueeze(1)
+        .div(static_cast<double>(data_.valid.size(0)))
+        .neg()
+        .sub(data_.log_abs_det);
   }
   const auto result = all_latents(flow_, data_.valid, data_.valid_context);
   const auto parameters =
-      dependence_.from_unconstrained(state_.unconstrained).matmul(data_.valid_weights);
+      steady_sum(dependence_.from_unconstrained(state_.unconstrained).unsqueeze(1) *
+                 data_.valid_weights.t());
   const auto density = data_.valid_law->log_density(parameters, result.latents) +
-                       result.log_abs_det.to(at::kDouble).sum(1);
+                       steady_sum(result.log_abs_det);
   return density.unsqueeze(1)
       .div(static_cast<double>(data_.valid.size(0)))
       .neg()
@@ -351,7 +370,7 @@ void Trainer::recover_diverged(const at::Tensor& nll) {
   restarts_ += diverged;
   state_.flow_optimizer.reset(diverged);
   state_.dependence_optimizer.reset(diverged);
-  reset_memory();
+  reset_memory(diverged);
   warnings_.push_back(fmt::format(
       "epoch {}: training diverged (validation NLL {}); back to the best weights with "
       "a "
@@ -368,8 +387,11 @@ void Trainer::recover_diverged(const at::Tensor& nll) {
 at::Tensor Trainer::typical_parameters() const {
   const auto parameters = dependence_.from_unconstrained(state_.unconstrained);
   if (parameters.size(1) == 0) return at::zeros_like(initial_nll_);
-  return data_.typical_weights.defined() ? parameters.matmul(data_.typical_weights)
-                                         : parameters.mean(1, true);
+  const auto weights = data_.typical_weights.defined()
+                           ? data_.typical_weights.t()
+                           : at::full_like(parameters.narrow(0, 0, 1),
+                                           1 / static_cast<double>(parameters.size(1)));
+  return steady_sum(parameters * weights).unsqueeze(1);
 }
 
 void Trainer::add_to_history(const at::Tensor& train_nll, const at::Tensor& nll,
@@ -448,9 +470,10 @@ void Trainer::visit_state(
 }
 
 const at::Tensor* Trainer::remembered_latents() const {
-  if (memory_) return &memory_->latents();
-  const bool has_memory = replica_training_ && replica_training_->memory().defined();
-  return has_memory ? &replica_training_->memory() : nullptr;
+  const auto* latents = memory_             ? &memory_->latents()
+                        : replica_training_ ? &replica_training_->memory()
+                                            : nullptr;
+  return latents != nullptr && latents->defined() ? latents : nullptr;
 }
 
 NamedTensors Trainer::state() {
@@ -458,7 +481,8 @@ NamedTensors Trainer::state() {
   visit_state([&](const std::string& name, at::Tensor& tensor) {
     state[name] = tensor.detach().cpu().clone();
   });
-  if (const auto* memory = remembered_latents()) state["memory"] = memory->cpu();
+  if (const auto* memory = remembered_latents())
+    state["memory"] = memory->cpu().clone();
   auto history = at::empty(
       {static_cast<std::int64_t>(history_.size()), kHistoryColumns}, at::kDouble);
   auto* out = history.data_ptr<double>();

@@ -124,7 +124,10 @@ class Trainer {
   void step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,
                        const at::Tensor& rate, const at::Tensor& active);
   void parameter_stage();
-  void reset_memory();
+  at::Tensor parameter_gradient(const at::Tensor& parameters, const at::Tensor& rows,
+                                const at::Tensor& latents) const;
+  /// Remembers the latents of today of the replicas where `which` [R, 1] bool holds.
+  void reset_memory(const at::Tensor& which);
   at::Tensor valid_nll() const;
   at::Tensor is_stopped() const;
   void finish_epoch(const at::Tensor& train_nll, const at::Tensor& rate);
@@ -149,7 +152,7 @@ class Trainer {
 
   // Options of the replicas, [R, 1] float64 or bool.
   at::Tensor learning_rates_, weight_decays_, dependence_rates_, priors_;
-  at::Tensor memory_shares_, moves_parameters_, has_stages_;
+  at::Tensor memory_shares_, needs_memory_, moves_parameters_, has_stages_;
 
   std::int64_t epoch_ = 0;
   at::Tensor log_det_;          // [R] of C, for the history; see kLogDetInterval
