@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -144,6 +145,7 @@ SweepRequest request_of(const json& from, const std::string& source) {
       from.contains("fixed") ? options_of(from["fixed"], source, "fixed") : Options();
   const auto axes = axes_of(from, source);
   SweepRequest request;
+  std::map<std::string, const Axis*> axis_of_name;
   std::size_t count = 1;
   for (const auto& axis : axes) {
     count *= axis.size();
@@ -153,10 +155,12 @@ SweepRequest request_of(const json& from, const std::string& source) {
     }
     for (const auto& options : axis) {
       for (const auto& [name, ignored] : options) {
-        auto& names = request.names;
-        if (std::find(names.begin(), names.end(), name) == names.end()) {
-          names.push_back(name);
-        }
+        const auto [place, is_new] = axis_of_name.emplace(name, &axis);
+        if (is_new) request.names.push_back(name);
+        if (place->second == &axis) continue;
+        throw InputError(fmt::format(
+            "{}: option '{}': expected in the cases or once in the grid, found in both",
+            source, name));
       }
     }
   }

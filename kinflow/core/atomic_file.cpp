@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <regex>
 #include <system_error>
 #include <utility>
 
@@ -26,6 +27,12 @@ std::string temporary_name(const std::string& path) {
   static std::atomic<int> counter{0};
   return path + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) +
          kUnfinished;
+}
+
+/// Whether a name ends as those of temporary_name() do.
+bool is_temporary_name(const std::string& name) {
+  static const std::regex pattern(".*\\.[0-9]+\\.[0-9]+\\.tmp");
+  return std::regex_match(name, pattern);
 }
 
 /// Makes a rename in this folder survive a power cut. Some file systems cannot sync a
@@ -126,7 +133,7 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
 void remove_unfinished_files(const std::string& directory) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
-    if (entry.path().extension() != kUnfinished) continue;
+    if (!is_temporary_name(entry.path().filename().string())) continue;
     std::filesystem::remove(entry.path(), ignored);
   }
 }

@@ -11,30 +11,35 @@
 
 namespace kinflow {
 
-FolderLock::FolderLock(const std::string& directory, const std::string& work)
-    : path_(directory + "/.lock") {
+struct FolderLock::Held {
+  std::string path;
+  int descriptor;
+  bool removes_file;
+
+  ~Held() {
+    if (removes_file) ::unlink(path.c_str());
+    ::close(descriptor);
+  }
+};
+
+FolderLock::FolderLock(const std::string& directory, const std::string& work) {
+  const auto path = directory + "/.lock";
   // A killed process leaves its file behind; it stays unless the work ends well.
   std::error_code ignored;
-  const bool is_new = !std::filesystem::exists(path_, ignored);
-  const int descriptor = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw InputError(system_message(path_, "write"));
+  const bool is_new = !std::filesystem::exists(path, ignored);
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) throw InputError(system_message(path, "write"));
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     ::close(descriptor);
     throw InputError(directory + ": expected a folder for this " + work +
                      " alone, found another process that is at work in it");
   }
-  descriptor_ = std::shared_ptr<int>(new int(descriptor),
-                                     [path = path_, is_new](const int* held) {
-                                       if (is_new) ::unlink(path.c_str());
-                                       ::close(*held);
-                                       delete held;
-                                     });
+  held_ = std::shared_ptr<Held>(new Held{path, descriptor, is_new});
 }
 
 void FolderLock::release() {
-  std::error_code ignored;
-  std::filesystem::remove(path_, ignored);
-  descriptor_.reset();
+  if (held_) held_->removes_file = true;
+  held_.reset();
 }
 
 }  // namespace kinflow

@@ -19,8 +19,8 @@ class FolderLock {
   void release();
 
  private:
-  std::string path_;
-  std::shared_ptr<int> descriptor_;
+  struct Held;
+  std::shared_ptr<Held> held_;
 };
 
 }  // namespace kinflow

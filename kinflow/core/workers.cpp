@@ -10,7 +10,7 @@ namespace {
 
 // Turns of an empty loop before a thread sleeps: some ten microseconds, the time
 // between two loops of a training step.
-constexpr int kSpins = 4000;
+constexpr int kSpins = 500;
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -42,12 +42,19 @@ void set_worker_threads(std::int64_t threads) {
 }
 
 Workers::Workers(std::int64_t threads) {
-  for (std::int64_t i = 1; i < threads; ++i) {
-    team_.emplace_back([this, i] { wait_for_work(i); });
+  try {
+    for (std::int64_t i = 1; i < threads; ++i) {
+      team_.emplace_back([this, i] { wait_for_work(i); });
+    }
+  } catch (...) {
+    dismiss();
+    throw;
   }
 }
 
-Workers::~Workers() {
+Workers::~Workers() { dismiss(); }
+
+void Workers::dismiss() {
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
   for (auto& thread : team_) thread.join();

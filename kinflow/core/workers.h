@@ -45,6 +45,7 @@ class Workers {
   void run_turns(std::int64_t turns, Call call, const void* work);
   void take_turns(std::int64_t thread);
   void wait_for_work(std::int64_t thread);
+  void dismiss();
 
   std::atomic<bool> is_in_use_{false};
   Call call_ = nullptr;

@@ -13,7 +13,8 @@ constexpr void* kDefaultStream = nullptr;
 // Nothing where no kernel takes the flow.
 std::unique_ptr<FusedFlowCuda> kernels_for(const Flow& flow) {
   const auto plan = make_plan(flow.options());
-  if (flow.values().scalar_type() != at::kFloat || !FusedFlowCuda::fits(plan)) {
+  if (flow.values().scalar_type() != at::kFloat || !FusedFlowCuda::fits(plan) ||
+      !cuda_kernels_run()) {
     return nullptr;
   }
   return std::make_unique<FusedFlowCuda>(plan);
@@ -71,5 +72,7 @@ std::optional<at::Tensor> data_by_cuda(const Flow& flow, const at::Tensor& laten
                        data.data_ptr<float>(), kDefaultStream);
   return data;
 }
+
+std::optional<double> free_device_memory() { return free_cuda_bytes(); }
 
 }  // namespace kinflow

@@ -20,4 +20,8 @@ std::optional<at::Tensor> row_log_density_by_cuda(const Flow& flow,
 std::optional<at::Tensor> data_by_cuda(const Flow& flow, const at::Tensor& latents,
                                        const at::Tensor& context);
 
+/// Bytes of the GPU's memory that are free; nothing where this build has no CUDA
+/// kernels.
+std::optional<double> free_device_memory();
+
 }  // namespace kinflow

@@ -4,12 +4,15 @@
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
 
+#include "kinflow/core/error.h"
 #include "kinflow/core/workers.h"
 #include "kinflow/flow/cuda_backend.h"
 #include "kinflow/flow/fused_flow.h"
@@ -68,6 +71,31 @@ RowSet<Real> row_set(const at::Tensor& data, const at::Tensor& context) {
           .count = data.size(0)};
 }
 
+// Kernels take what they are given. @param rows [..., n, p]
+void check_shapes(const Flow& flow, const at::Tensor& rows, const at::Tensor& context) {
+  const auto& options = flow.options();
+  const bool has_context = context.defined() && context.numel() > 0;
+  const bool fits = rows.size(-1) == options.dimension &&
+                    has_context == (options.context > 0 && rows.size(-2) > 0) &&
+                    (!has_context || (context.size(-2) == rows.size(-2) &&
+                                      context.size(-1) == options.context));
+  if (fits) return;
+  throw InputError(fmt::format(
+      "[Flow] expected rows [n, {}] with context [n, {}], received [{}] with [{}]",
+      options.dimension, options.context, fmt::join(rows.sizes(), ", "),
+      context.defined() ? fmt::format("{}", fmt::join(context.sizes(), ", ")) : ""));
+}
+
+// Several replicas share the cores; a single one has them for its rows.
+template <typename One>
+void for_replicas(std::int64_t replicas, const One& one) {
+  if (replicas == 1) return one(0, shared_workers());
+  Workers alone(1);
+  shared_workers().run(replicas, [&](std::int64_t replica, std::int64_t /*thread*/) {
+    one(replica, alone);
+  });
+}
+
 at::Tensor contiguous(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.contiguous() : tensor;
 }
@@ -81,11 +109,12 @@ LatentResult latents_by_kernels(const Flow& flow, const at::Tensor& data,
       .latents =
           at::empty({flow.replicas(), data.size(0), data.size(1)}, data.options()),
       .log_abs_det = at::empty({flow.replicas(), data.size(0)}, data.options())};
-  for (std::int64_t r = 0; r < flow.replicas(); ++r) {
-    fused.to_latent(flow.values()[r].data_ptr<Real>(), rows,
-                    result.latents[r].data_ptr<Real>(),
-                    result.log_abs_det[r].data_ptr<Real>(), shared_workers());
-  }
+  const std::int64_t n = data.size(0), p = data.size(1);
+  for_replicas(flow.replicas(), [&](std::int64_t r, Workers& workers) {
+    fused.to_latent(flow.values().data_ptr<Real>() + r * flow.values().size(1), rows,
+                    result.latents.data_ptr<Real>() + r * n * p,
+                    result.log_abs_det.data_ptr<Real>() + r * n, workers);
+  });
   return result;
 }
 
@@ -94,11 +123,11 @@ at::Tensor data_by_kernels(const Flow& flow, const at::Tensor& latents,
                            const at::Tensor& context) {
   const FusedFlow<Real> fused(make_plan(flow.options()));
   auto data = at::empty_like(latents);
-  for (std::int64_t r = 0; r < flow.replicas(); ++r) {
-    fused.from_latent(flow.values()[r].data_ptr<Real>(),
-                      row_set<Real>(latents[r], context), data[r].data_ptr<Real>(),
-                      shared_workers());
-  }
+  for_replicas(flow.replicas(), [&](std::int64_t r, Workers& workers) {
+    fused.from_latent(flow.values().data_ptr<Real>() + r * flow.values().size(1),
+                      row_set<Real>(latents[r], context),
+                      data.data_ptr<Real>() + r * latents[r].numel(), workers);
+  });
   return data;
 }
 
@@ -123,6 +152,7 @@ at::Tensor row_log_density(const Flow& flow, const at::Tensor& data,
 LatentResult all_latents(const Flow& flow, const at::Tensor& data,
                          const at::Tensor& context) {
   const c10::NoGradGuard no_grad;
+  check_shapes(flow, data, context);
   if (!data.is_cpu()) {
     const auto result = latents_by_cuda(flow, data, context);
     return result ? *result : latents_by_tensors(flow, data, context);
@@ -135,6 +165,7 @@ LatentResult all_latents(const Flow& flow, const at::Tensor& data,
 at::Tensor all_data(const Flow& flow, const at::Tensor& latents,
                     const at::Tensor& context) {
   const c10::NoGradGuard no_grad;
+  check_shapes(flow, latents, context);
   if (!latents.is_cpu()) {
     const auto data = data_by_cuda(flow, latents, context);
     return data ? *data : data_by_tensors(flow, latents, context);

@@ -192,4 +192,18 @@ void mean_of_rows(const float* numbers, std::int64_t replicas, std::int64_t coun
   launch(mean_kernel, replicas, kMeanThreads, 0, stream, numbers, count, means);
 }
 
+bool cuda_kernels_run() {
+  int device = 0, major = 0;
+  check_cuda(cudaGetDevice(&device), "asking for the GPU in use");
+  check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+             "asking for the GPU's kind");
+  return major >= 9;
+}
+
+double free_cuda_bytes() {
+  std::size_t free = 0, total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "asking for free memory");
+  return static_cast<double>(free);
+}
+
 }  // namespace kinflow

@@ -77,4 +77,10 @@ class FusedFlowCuda {
 void mean_of_rows(const float* numbers, std::int64_t replicas, std::int64_t count,
                   double* means, void* stream);
 
+/// Whether the GPU in use is one that the kernels are compiled for (compute
+/// capability 9.0 or more).
+bool cuda_kernels_run();
+/// Bytes of the GPU's memory that are free.
+double free_cuda_bytes();
+
 }  // namespace kinflow

@@ -197,12 +197,13 @@ struct FusedFlow<Real>::Kernels {
         .normed = take(coupling.shift >= 0 ? plan.dimension : 0)};
     auto& layers = linears.emplace_back();
     for (const auto& linear : coupling.linears) {
-      layers.push_back({.inputs = linear.inputs,
-                        .outputs = linear.outputs,
-                        .weight = linear.weight,
-                        .bias = linear.bias,
-                        .result = take(linear.outputs),
-                        .slope = take(linear.outputs)});
+      layers.push_back(
+          {.inputs = linear.inputs,
+           .outputs = linear.outputs,
+           .weight = linear.weight,
+           .bias = linear.bias,
+           .result = take(linear.outputs),
+           .slope = take(&linear == &coupling.linears.back() ? 0 : linear.outputs)});
       raw.widest = std::max({raw.widest, round_up(linear.outputs, kWidestVector),
                              round_up(linear.inputs, kWidestVector)});
     }
@@ -228,12 +229,12 @@ std::string FusedFlow<Real>::instruction_set() const {
   return kernels_->table->name;
 }
 
+// Calls map(tile, workspace, first row) for all tiles of the rows.
 template <typename Real>
-void FusedFlow<Real>::to_latent(const Real* values, const RowSet<Real>& rows,
-                                Real* latents, Real* log_abs_det,
-                                Workers& workers) const {
+template <typename Map>
+void FusedFlow<Real>::for_tiles(const RowSet<Real>& rows, Workers& workers,
+                                const Map& map) const {
   const Kernels& k = *kernels_;
-  const std::int64_t p = k.plan.dimension;
   const std::int64_t own = TileArrays<Real>(k.plan).end;
   const std::int64_t per_thread = own + k.raw.workspace;
   AlignedVector<Real> memory(static_cast<std::size_t>(per_thread * workers.threads()));
@@ -244,35 +245,33 @@ void FusedFlow<Real>::to_latent(const Real* values, const RowSet<Real>& rows,
                 const auto end = std::min(tiles, (turn + 1) * kTilesAtOnce);
                 for (auto i = turn * kTilesAtOnce; i < end; ++i) {
                   const auto first = i * kTileRows;
-                  const auto tile = gather_tile(k.plan, rows, first, start);
-                  k.table->to_latent(k.raw, values, tile, start + own, false);
-                  scatter(tile.columns, p, first, tile.rows, latents);
-                  if (log_abs_det != nullptr) {
-                    std::copy_n(tile.log_abs_det, tile.rows, log_abs_det + first);
-                  }
+                  map(gather_tile(k.plan, rows, first, start), start + own, first);
                 }
               });
+}
+
+template <typename Real>
+void FusedFlow<Real>::to_latent(const Real* values, const RowSet<Real>& rows,
+                                Real* latents, Real* log_abs_det,
+                                Workers& workers) const {
+  const Kernels& k = *kernels_;
+  for_tiles(rows, workers,
+            [&](const Tile<Real>& tile, Real* workspace, std::int64_t first) {
+              k.table->to_latent(k.raw, values, tile, workspace, false);
+              scatter(tile.columns, k.plan.dimension, first, tile.rows, latents);
+              std::copy_n(tile.log_abs_det, tile.rows, log_abs_det + first);
+            });
 }
 
 template <typename Real>
 void FusedFlow<Real>::from_latent(const Real* values, const RowSet<Real>& rows,
                                   Real* data, Workers& workers) const {
   const Kernels& k = *kernels_;
-  const std::int64_t own = TileArrays<Real>(k.plan).end;
-  const std::int64_t per_thread = own + k.raw.workspace;
-  AlignedVector<Real> memory(static_cast<std::size_t>(per_thread * workers.threads()));
-  const std::int64_t tiles = tiles_of(rows.count);
-  workers.run((tiles + kTilesAtOnce - 1) / kTilesAtOnce,
-              [&](std::int64_t turn, std::int64_t thread) {
-                Real* start = memory.data() + thread * per_thread;
-                const auto end = std::min(tiles, (turn + 1) * kTilesAtOnce);
-                for (auto i = turn * kTilesAtOnce; i < end; ++i) {
-                  const auto first = i * kTileRows;
-                  const auto tile = gather_tile(k.plan, rows, first, start);
-                  k.table->from_latent(k.raw, values, tile, start + own);
-                  scatter(tile.columns, k.plan.dimension, first, tile.rows, data);
-                }
-              });
+  for_tiles(rows, workers,
+            [&](const Tile<Real>& tile, Real* workspace, std::int64_t first) {
+              k.table->from_latent(k.raw, values, tile, workspace);
+              scatter(tile.columns, k.plan.dimension, first, tile.rows, data);
+            });
 }
 
 template <typename Real>

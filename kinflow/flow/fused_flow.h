@@ -41,7 +41,7 @@ class FusedFlow {
   /// Of the kernels in use: "portable", "avx2" or "avx512".
   std::string instruction_set() const;
 
-  /// Latents [count][p] and log |det| [count] of rows. @param log_abs_det  or null
+  /// Latents [count][p] and log |det| [count] of rows.
   void to_latent(const Real* values, const RowSet<Real>& rows, Real* latents,
                  Real* log_abs_det, Workers& workers) const;
   /// Data [count][p] from latents, which stand in `rows.data`.
@@ -52,6 +52,9 @@ class FusedFlow {
   template <typename>
   friend class FusedBatch;
   struct Kernels;
+  template <typename Map>
+  void for_tiles(const RowSet<Real>& rows, Workers& workers, const Map& map) const;
+
   std::unique_ptr<const Kernels> kernels_;
 };
 

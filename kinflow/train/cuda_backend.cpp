@@ -21,7 +21,7 @@ constexpr std::int64_t kOrdersAtOnce = 32;
 
 bool takes(const Flow& flow) {
   return flow.values().scalar_type() == at::kFloat &&
-         FusedFlowCuda::fits(make_plan(flow.options()));
+         FusedFlowCuda::fits(make_plan(flow.options())) && cuda_kernels_run();
 }
 
 at::Tensor contiguous(const at::Tensor& tensor) {

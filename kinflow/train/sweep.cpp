@@ -22,6 +22,7 @@
 #include "kinflow/core/memory.h"
 #include "kinflow/core/version.h"
 #include "kinflow/data/table.h"
+#include "kinflow/flow/cuda_backend.h"
 #include "kinflow/flow/flow_plan.h"
 #include "kinflow/train/run_folder.h"
 #include "kinflow/train/tensor_file.h"
@@ -64,21 +65,30 @@ class SweepFolder {
 
   void check_free() const {
     std::error_code ignored;
-    if (!fs::exists(record_path(), ignored)) return;
-    throw InputError(directory_ +
-                     ": expected a folder without a sweep, found one (go on with: "
-                     "kinflow sweep --resume " +
-                     directory_ + ")");
+    if (fs::exists(record_path(), ignored)) {
+      throw InputError(directory_ +
+                       ": expected a folder without a sweep, found one (go on with: "
+                       "kinflow sweep --resume " +
+                       directory_ + ")");
+    }
+    for (const auto& path : {results_path(), best_path()}) {
+      if (!fs::exists(path, ignored)) continue;
+      throw InputError(path + ": expected nothing in the place of a sweep's results");
+    }
   }
 
-  void create(const nlohmann::json& record) const {
+  /// Makes the folder and takes the lock before the first file is written.
+  FolderLock create(const nlohmann::json& record) const {
     std::error_code error;
     fs::create_directories(directory_, error);
     if (error) {
       throw InputError(fmt::format("{}: expected a folder that can be made, found: {}",
                                    directory_, error.message()));
     }
+    FolderLock lock(directory_, "sweep");
+    check_free();
     write_file_atomically(record_path(), record.dump(1) + "\n");
+    return lock;
   }
 
   nlohmann::json read_record() const {
@@ -104,7 +114,7 @@ std::string quoted(const std::string& text) {
 }
 
 const std::vector<std::string> kResultColumns = {
-    "valid_nll_nats", "best_epoch", "epochs", "typical_parameter", "status"};
+    "valid_nll_nats", "best_epoch", "epochs_done", "typical_parameter", "status"};
 
 // The results of a sweep, by the number of the run.
 class Results {
@@ -146,7 +156,7 @@ class Results {
     const auto numbers = numeric_matrix(
         table,
         any_finished ? std::vector<std::string>{"run", "valid_nll_nats", "best_epoch",
-                                                "epochs", "typical_parameter"}
+                                                "epochs_done", "typical_parameter"}
                      : std::vector<std::string>{"run"},
         {.missing = MissingPolicy::drop, .label_columns = {}});
     const auto runs = labels(table, "run");
@@ -199,17 +209,32 @@ class Results {
 // Numbers of runs that are trained together.
 using Group = std::vector<std::size_t>;
 
-// Rows of a request's training and validation, without their relations' matrices.
-double replica_bytes(const FitRequest& request, std::int64_t rows,
-                     std::int64_t valid_rows, std::int64_t columns) {
+// Bytes that one more replica takes, at most.
+double replica_bytes(const FitRequest& request, const FitRows& rows) {
   auto options = request.flow;
-  options.dimension = columns;
+  options.dimension = rows.train.data.size(1);
   options.context = static_cast<std::int64_t>(request.data.context.size());
-  // Values, two moments, a gradient and the best values; latents of all rows, in the
-  // algebra of the dependence in float64.
-  const double weights = 5 * parameter_count(options);
-  const double latents = static_cast<double>((3 * rows + 2 * valid_rows) * columns);
-  return 8 * (weights + latents);
+  // Values, two moments, a gradient and the best values, and what tensors make of them;
+  // latents of all rows, in the algebra of the dependence in float64.
+  const double weights = 10 * parameter_count(options);
+  const auto latents = static_cast<double>(
+      (4 * rows.train.data.size(0) + 3 * rows.valid.data.size(0)) * options.dimension);
+  // What a pass keeps of a batch.
+  double features = 0;
+  for (const auto& coupling : make_plan(options).couplings) {
+    for (const auto& linear : coupling.linears) {
+      features += 2 * static_cast<double>(linear.inputs + linear.outputs);
+    }
+  }
+  return 8 * (weights + latents) +
+         8 * features * static_cast<double>(request.train.batch_size);
+}
+
+// Memory for the replicas of a training, where the machine tells.
+double memory_for(const FitRequest& request) {
+  const auto available =
+      request.device == "cuda" ? free_device_memory() : available_memory();
+  return available.value_or(kUnknownMemory) / 2;
 }
 
 std::int64_t replicas_of(const FitRequest& request) {
@@ -223,8 +248,11 @@ std::int64_t replicas_of(const FitRequest& request) {
 std::vector<Group> make_groups(const SweepRequest& request) {
   std::vector<std::string> keys;
   std::map<std::string, Group> runs_of_key;
+  std::map<std::string, double> bytes_of_data;
   for (std::size_t run = 0; run < request.runs.size(); ++run) {
-    const auto key = group_key(request.runs[run].request);
+    const auto& own = request.runs[run].request;
+    check_paths(own.data);
+    const auto key = group_key(own);
     auto& runs = runs_of_key[key];
     if (runs.empty()) keys.push_back(key);
     runs.push_back(run);
@@ -233,15 +261,16 @@ std::vector<Group> make_groups(const SweepRequest& request) {
   for (const auto& key : keys) {
     const auto& runs = runs_of_key[key];
     const auto& first = request.runs[runs.front()].request;
-    check_paths(first.data);
-    const auto rows = read_fit_rows(first.data, first.train.seed);
     auto most = request.most_replicas;
+    const auto json = to_json(first);
+    const auto data = json["data"].dump() + json["dependence"].dump();
+    if (bytes_of_data.count(data) == 0) {
+      bytes_of_data[data] =
+          replica_bytes(first, read_fit_rows(first.data, first.train.seed));
+    }
     if (most == 0) {
-      const double bytes =
-          replica_bytes(first, rows.train.data.size(0), rows.valid.data.size(0),
-                        rows.train.data.size(1));
-      const double memory = available_memory().value_or(kUnknownMemory);
-      most = std::max(std::int64_t{1}, static_cast<std::int64_t>(memory / 2 / bytes));
+      most = std::max(std::int64_t{1}, static_cast<std::int64_t>(memory_for(first) /
+                                                                 bytes_of_data[data]));
     }
     std::int64_t replicas = 0;
     groups.emplace_back();
@@ -258,10 +287,26 @@ std::vector<Group> make_groups(const SweepRequest& request) {
   return groups;
 }
 
+// The groups that a sweep began with; how much memory there is may have changed.
+std::vector<Group> groups_of(const nlohmann::json& record, std::size_t runs,
+                             const std::string& source) {
+  std::vector<Group> groups;
+  std::set<std::size_t> seen;
+  try {
+    groups = record.at("groups").get<std::vector<Group>>();
+  } catch (const nlohmann::json::exception&) {
+    throw InputError(source + ": key 'groups': expected lists of runs, found others");
+  }
+  for (const auto& group : groups) seen.insert(group.begin(), group.end());
+  if (seen.size() == runs && (runs == 0 || *seen.rbegin() == runs - 1)) return groups;
+  throw InputError(fmt::format("{}: key 'groups': expected the runs 0 to {}, found {}",
+                               source, runs - 1, seen.size()));
+}
+
 // Hashes of all files that the runs read.
-nlohmann::json data_hashes(const SweepRequest& request) {
+nlohmann::json data_hashes(const std::vector<SweepRun>& runs) {
   std::set<std::string> paths;
-  for (const auto& run : request.runs) {
+  for (const auto& run : runs) {
     const auto& data = run.request.data;
     paths.insert(data.table);
     if (!data.valid_table.empty()) paths.insert(data.valid_table);
@@ -292,26 +337,30 @@ class Sweep {
 
   SweepResult run() {
     if (!place_.resume) folder_.check_free();
-    groups_ = make_groups(request_);
-    const auto hashes = data_hashes(request_);
     if (place_.resume) {
       lock_ = FolderLock(place_.directory, "sweep");
       remove_unfinished_files(place_.directory);
-      check_same_data(folder_.read_record().value("data_hashes", nlohmann::json()),
-                      hashes);
+      const auto record = folder_.read_record();
+      hashes_ = record.value("data_hashes", nlohmann::json());
+      groups_ = groups_of(record, request_.runs.size(), folder_.record_path());
+      check_same_data(hashes_, data_hashes(request_.runs));
       results_.read();
     } else {
-      folder_.create({{"kinflow_version", version()},
-                      {"commit", commit()},
-                      {"specification", request_.specification},
-                      {"data_hashes", hashes}});
-      lock_ = FolderLock(place_.directory, "sweep");
+      groups_ = make_groups(request_);
+      hashes_ = data_hashes(request_.runs);
+      lock_ = folder_.create({{"kinflow_version", version()},
+                              {"commit", commit()},
+                              {"specification", request_.specification},
+                              {"data_hashes", hashes_},
+                              {"groups", groups_}});
     }
     logger_.info(fmt::format("{} runs in {} training{}", request_.runs.size(),
                              groups_.size(), groups_.size() == 1 ? "" : "s"));
     for (std::size_t group = 0; group < groups_.size(); ++group) {
-      if (!is_done(group)) train(group);
+      if (!is_done(group)) train(groups_[group], group);
       runs_done_ += groups_[group].size();
+      std::error_code ignored;
+      fs::remove(folder_.checkpoint_path(group), ignored);
     }
     lock_.release();
     SweepResult result{.runs = static_cast<std::int64_t>(request_.runs.size()),
@@ -330,16 +379,25 @@ class Sweep {
                        [&](std::size_t run) { return results_.has(run); });
   }
 
-  void train(std::size_t number) {
-    const auto& runs = groups_[number];
+  // Trains runs of a group; where they cannot be trained together, one by one.
+  void train(const Group& runs, std::size_t number) {
+    std::vector<SweepRun> chosen;
     std::vector<FitRequest> requests;
-    for (const auto run : runs) requests.push_back(request_.runs[run].request);
+    for (const auto run : runs) {
+      chosen.push_back(request_.runs[run]);
+      requests.push_back(chosen.back().request);
+    }
     std::string failure;
     std::optional<TrainingGroup> group;
     try {
       group.emplace(std::move(requests), logger_);
-      run_epochs(*group, number);
+      check_same_data(hashes_, data_hashes(chosen));
+      run_epochs(*group, number, runs.size() == groups_[number].size());
     } catch (const NumericalError& error) {
+      if (runs.size() > 1) {
+        for (const auto run : runs) train({run}, number);
+        return;
+      }
       failure = fmt::format("failed: {}", error.what());
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -352,15 +410,14 @@ class Sweep {
     const auto place = best ? std::find(runs.begin(), runs.end(), *best) : runs.end();
     if (place != runs.end()) write_best(*group, place - runs.begin());
     results_.write();
-    std::error_code ignored;
-    fs::remove(folder_.checkpoint_path(number), ignored);
   }
 
-  void run_epochs(TrainingGroup& group, std::size_t number) {
+  // @param keeps_checkpoint  where a whole group is trained
+  void run_epochs(TrainingGroup& group, std::size_t number, bool keeps_checkpoint) {
     auto& trainer = group.trainer();
     const auto path = folder_.checkpoint_path(number);
     std::error_code ignored;
-    if (place_.resume && fs::exists(path, ignored)) {
+    if (place_.resume && keeps_checkpoint && fs::exists(path, ignored)) {
       trainer.restore(load_tensors(path).second, path);
     }
     auto last_checkpoint = Clock::now();
@@ -368,7 +425,8 @@ class Sweep {
       trainer.run_epoch();
       for (const auto& warning : trainer.take_warnings()) logger_.warning(warning);
       const bool stop = place_.stop != nullptr && *place_.stop;
-      if (stop || seconds_since(last_checkpoint) >= place_.checkpoint_seconds) {
+      if (keeps_checkpoint &&
+          (stop || seconds_since(last_checkpoint) >= place_.checkpoint_seconds)) {
         save_tensors(path, {}, trainer.state());
         last_checkpoint = Clock::now();
       }
@@ -410,6 +468,11 @@ class Sweep {
   }
 
   static RunResult result_of(TrainingGroup& group, std::int64_t run) {
+    if (group.has_failed(run)) {
+      return {.status = fmt::format(
+                  "failed: training diverged {} times; try a smaller learning rate",
+                  Trainer::kMaximumRestarts + 1)};
+    }
     const auto& trainer = group.trainer();
     const auto replica = group.best_replica(run);
     const auto best_epoch = trainer.best_epoch(replica);
@@ -433,9 +496,12 @@ class Sweep {
     auto result = group.finish(run, record, logger_);
     result.seconds = seconds_since(start_);
     folder.write_result(record, result);
-    fs::remove_all(path, ignored);
+    const auto replaced = path + ".old";
+    fs::remove_all(replaced, ignored);
+    fs::rename(path, replaced, ignored);
     std::error_code error;
     fs::rename(unfinished, path, error);
+    fs::remove_all(replaced, ignored);
     if (error) throw InputError(path + ": cannot be written: " + error.message());
   }
 
@@ -446,6 +512,7 @@ class Sweep {
   FolderLock lock_;
   Results results_;
   std::vector<Group> groups_;
+  nlohmann::json hashes_;  // of the input files when the sweep began
   std::size_t runs_done_ = 0;
   Clock::time_point start_ = Clock::now(), first_time_ = start_;
   double first_share_ = -1;  // runs done when the pace was first taken

@@ -299,10 +299,10 @@ void Trainer::parameter_stage() {
   const c10::NoGradGuard no_grad;
   if (dependence_.parameter_count() == 0) return;
   const auto moves = has_stages_.logical_and(is_stopped().logical_not());
+  if (!moves.any().item<bool>()) return;
+  const auto latents = all_train_latents();
   for (std::int64_t replica = 0; replica < replicas(); ++replica) {
     if (!moves[replica].item<bool>()) continue;
-    const auto latents =
-        finite(all_latents(flow_, data_.train, data_.train_context).latents);
     auto own = state_.unconstrained.narrow(0, replica, 1);
     try {
       own.copy_(dependence_.to_unconstrained(dependence_.most_likely(
@@ -431,6 +431,10 @@ double Trainer::best_valid_nll(std::int64_t replica) const {
 
 std::int64_t Trainer::best_epoch(std::int64_t replica) const {
   return best_epoch_[replica][0].item<std::int64_t>();
+}
+
+bool Trainer::has_failed(std::int64_t replica) const {
+  return restarts_[replica][0].item<std::int64_t>() > kMaximumRestarts;
 }
 
 std::int64_t Trainer::epochs_of(std::int64_t replica) const {

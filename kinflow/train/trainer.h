@@ -76,9 +76,14 @@ class Trainer {
           const TrainOptions& options, const at::Tensor& start,
           Engine engine = Engine::fused);
 
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
   /// True once all epochs are done or every replica ran out of patience.
   bool finished() const;
   std::int64_t epochs_done() const { return epoch_; }
+  /// Whether a replica diverged too often to go on.
+  bool has_failed(std::int64_t replica) const;
   /// Epochs after which a replica stopped; all that are done where it has not.
   std::int64_t epochs_of(std::int64_t replica) const;
   std::int64_t replicas() const { return flow_.replicas(); }

@@ -192,8 +192,12 @@ std::int64_t TrainingGroup::best_replica(std::int64_t run) const {
   return best;
 }
 
-double TrainingGroup::valid_nll(std::int64_t run) const {
-  return trainer_->best_valid_nll(best_replica(run));
+bool TrainingGroup::has_failed(std::int64_t run) const {
+  for (auto replica = first_replica_.at(static_cast<std::size_t>(run));
+       replica < first_replica_[static_cast<std::size_t>(run) + 1]; ++replica) {
+    if (!trainer_->has_failed(replica)) return false;
+  }
+  return true;
 }
 
 std::int64_t TrainingGroup::epochs(std::int64_t run) const {

@@ -26,17 +26,16 @@ class TrainingGroup {
   TrainingGroup(std::vector<FitRequest> requests, Logger& logger);
 
   Trainer& trainer() { return *trainer_; }
-  const FitRows& rows() const { return rows_; }
   const FittedDependence& dependence() const { return dependence_; }
-  std::int64_t runs() const { return static_cast<std::int64_t>(requests_.size()); }
   const FitRequest& request(std::int64_t run) const;
 
   /// What the training is about to do, so that a wrong column or a lost row is seen.
   void describe(Logger& logger) const;
 
-  /// The best replica of a run, and its validation NLL.
+  /// Of a run, the one with the best validation NLL.
   std::int64_t best_replica(std::int64_t run) const;
-  double valid_nll(std::int64_t run) const;
+  /// Whether all replicas of a run diverged too often.
+  bool has_failed(std::int64_t run) const;
   /// Epochs until the last of a run's replicas stopped.
   std::int64_t epochs(std::int64_t run) const;
   /// The history of a run's replicas, numbered from 0, to its last epoch.

@@ -176,6 +176,47 @@ TEST(Sweep, ARunThatDivergesIsListedAndTheOthersGoOn) {
   EXPECT_NE(text.find("finished"), std::string::npos) << text;
 }
 
+TEST(Sweep, ARunThatDivergesBesideSoundOnesIsListedAsFailed) {
+  const TemporaryFolder folder;
+  const auto out = folder.path("sweep");
+  auto fixed = small_options();
+  fixed["flow"] = "affine";
+  fixed["epochs"] = 30;
+  run_well({"sweep",
+            write_specification(
+                folder, {{"fixed", fixed}, {"grid", {{"learning-rate", {0.01, 1e6}}}}}),
+            "--out", out});
+  const auto rows = rows_of(out + "/results.csv");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[1].back(), "finished");
+  EXPECT_EQ(rows[2].back().rfind("failed: training diverged", 0), 0u) << rows[2].back();
+}
+
+TEST(Sweep, AnotherNumberOfReplicasAtTheResumptionChangesNothing) {
+  const TemporaryFolder folder;
+  auto fixed = small_options();
+  fixed["patience"] = 1000;
+  const auto specification = write_specification(
+      folder,
+      {{"fixed", fixed},
+       {"grid", {{"learning-rate", {0.003, 0.006, 0.02}}, {"epochs", {30, 60}}}}});
+  const auto whole = folder.path("whole"), killed = folder.path("killed");
+  run_well({"sweep", specification, "--out", whole});
+  {
+    Process process({"sweep", specification, "--out", killed, "--checkpoint-seconds",
+                     "0", "--replicas", "2"},
+                    folder.path("out"), folder.path("err"));
+    while (process.is_running() &&
+           !std::filesystem::exists(killed + "/group2.safetensors")) {
+      std::this_thread::sleep_for(1ms);
+    }
+    ASSERT_TRUE(process.is_running());
+    process.kill();
+  }
+  run_well({"sweep", "--resume", killed, "--replicas", "3"});
+  EXPECT_EQ(content_of(killed + "/results.csv"), content_of(whole + "/results.csv"));
+}
+
 TEST(Sweep, BadSpecificationsAreRefusedInOneLine) {
   const TemporaryFolder folder;
   const auto refuse = [&](const std::string& content, const Arguments& mentioned) {
@@ -202,6 +243,13 @@ TEST(Sweep, BadSpecificationsAreRefusedInOneLine) {
   refuse(with(R"({"table": ["missing.csv"]})"), {"missing.csv"});
   refuse(R"({"fixed": {"group": "group"}})", {"run 1", "a table"});
   refuse(with(R"({"seed": [)" + std::string(3000, ' ') + "]}"), {"grid.seed"});
+  refuse(R"({"cases": [{"table": "a", "seed": 1}], "grid": {"seed": [1]}})",
+         {"'seed'", "found in both"});
+  std::filesystem::create_directories(folder.path("taken/best"));
+  expect_one_error_line(
+      run({"sweep", write_specification(folder, {{"fixed", small_options()}}), "--out",
+           folder.path("taken")}),
+      {"taken/best", "expected nothing"});
   expect_one_error_line(run({"sweep"}), {"SPEC.json"});
   expect_one_error_line(run({"sweep", "--resume", folder.path("nothing")}),
                         {"sweep.json"});

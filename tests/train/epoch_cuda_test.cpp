@@ -278,7 +278,8 @@ TEST(EpochCuda, TrainsWithCorrelationsHeldFixed) {
 TEST(EpochCuda, TrainsIndependentRowsOfEveryKindOfFlow) {
   SKIP_WITHOUT_GPU();
   const Independent law(400);
-  const TrainOptions options{.schedule = Schedule::baseline};
+  // At larger rates some of these flows blow up at first, and rounding with them.
+  const TrainOptions options{.schedule = Schedule::baseline, .learning_rate = 0.002};
   for (const auto& flow : std::vector<FlowOptions>{
            {.dimension = 1, .layers = 2, .hidden = {8}, .bins = 5},
            {.dimension = 2, .context = 2, .layers = 2, .hidden = {8, 8}, .bins = 5},

@@ -137,7 +137,7 @@ inline auto is_inside(const Vec<Real>& x, Real bound) {
 }
 
 /// Data to latents for one column and a vector of rows: the new values; adds the log
-/// slopes. Leaves 12 numbers a row at `saved`, at steps of a tile.
+/// slopes. Leaves kSaved numbers a row at `saved`, at steps of a tile.
 template <typename Real>
 inline Vec<Real> spline_to_latent(const SplineParameters<Real>& parameters, Real bound,
                                   const Vec<Real>& x, Real* saved, Real* log_abs_det) {

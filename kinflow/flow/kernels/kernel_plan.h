@@ -34,7 +34,7 @@ struct KernelCoupling {
 
 /// Numbers that the gradient of the map of one column needs besides the conditioner's
 /// outputs, for the kind of map that needs most.
-inline constexpr std::int64_t kSaved = 13;
+inline constexpr std::int64_t kSaved = 11;
 
 struct KernelPlan {
   bool is_spline;

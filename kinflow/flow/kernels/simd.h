@@ -13,6 +13,10 @@
 #define KINFLOW_VECTOR_BYTES 16
 #endif
 
+#if KINFLOW_VECTOR_BYTES == 64
+#include <immintrin.h>
+#endif
+
 namespace kinflow {
 namespace {
 
@@ -100,12 +104,29 @@ inline Vec<Real> square_root(Vec<Real> x) {
   return x;
 }
 
-/// e^x; x is kept where the result neither overflows nor underflows. What is not a
-/// number stays so.
+#if KINFLOW_VECTOR_BYTES == 64
+// The form without a mask draws false warnings from GCC 12.
+inline constexpr unsigned short kAll = 0xffff;
+
+/// x * 2^n for whole n; knows overflow, underflow and what is not a number.
+inline Vec<float> scaled_by_power(const Vec<float>& x, const Vec<float>& n) {
+  return bit_cast<Vec<float>>(
+      _mm512_maskz_scalef_ps(kAll, bit_cast<__m512>(x), bit_cast<__m512>(n)));
+}
+inline Vec<double> scaled_by_power(const Vec<double>& x, const Vec<double>& n) {
+  return bit_cast<Vec<double>>(
+      _mm512_maskz_scalef_pd(kAll & 0xff, bit_cast<__m512d>(x), bit_cast<__m512d>(n)));
+}
+#endif
+
+/// e^x. What is not a number stays so; results beyond the largest or below the smallest
+/// normal number are kept at these, or become infinite and 0.
 template <typename Real>
 inline Vec<Real> exponential(Vec<Real> x) {
   using B = Bits<Real>;
+#if KINFLOW_VECTOR_BYTES != 64
   x = smaller(larger(x, fill<Real>(B::kLogOfSmallest)), fill<Real>(B::kLogOfLargest));
+#endif
   // Adding this brings the nearest integer into the lowest bits of the mantissa.
   constexpr Real kRound = Real(3) * Real(std::int64_t{1} << (B::kMantissa - 1));
   const Vec<Real> rounded = x * Real(1.4426950408889634) + kRound;
@@ -118,9 +139,13 @@ inline Vec<Real> exponential(Vec<Real> x) {
     factorial /= Real(i);
     sum = sum * r + 1 / factorial;
   }
+#if KINFLOW_VECTOR_BYTES == 64
+  return scaled_by_power(sum, n);
+#else
   const IntVec<Real> shift = bit_cast<IntVec<Real>>(rounded) << B::kMantissa;
   const Vec<Real> power = bit_cast<Vec<Real>>(bit_cast<IntVec<Real>>(sum) + shift);
   return x == x ? power : x;
+#endif
 }
 
 /// Natural logarithm of normal positive numbers.
