@@ -166,7 +166,8 @@ struct FusedFlow<Real>::Kernels {
            .couplings = nullptr,
            .coupling_count = static_cast<std::int64_t>(plan.couplings.size()),
            .workspace = 0,
-           .widest = 0};
+           .widest = 0,
+           .parameters = plan.parameters};
     for (const auto& coupling : plan.couplings) add(coupling);
     for (std::size_t i = 0; i < couplings.size(); ++i) {
       couplings[i].linears = linears[i].data();
@@ -353,6 +354,14 @@ void adamax_step(const AdamaxStep<Real>& step) {
   table->adamax(step);
 }
 
+template <typename Real>
+bool all_finite(const Real* numbers, std::int64_t count) {
+  static const auto* const table = kernels_of<Real>(InstructionSet::best);
+  return table->all_finite(numbers, count);
+}
+
+template bool all_finite(const float* numbers, std::int64_t count);
+template bool all_finite(const double* numbers, std::int64_t count);
 template void adamax_step(const AdamaxStep<float>& step);
 template void adamax_step(const AdamaxStep<double>& step);
 template class FusedFlow<float>;

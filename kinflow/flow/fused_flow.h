@@ -90,4 +90,7 @@ class FusedBatch {
 template <typename Real>
 void adamax_step(const AdamaxStep<Real>& step);
 
+template <typename Real>
+bool all_finite(const Real* numbers, std::int64_t count);
+
 }  // namespace kinflow

@@ -23,19 +23,6 @@ Number* of_replica(const at::Tensor& tensor, std::int64_t replica) {
   return tensor.data_ptr<Number>() + replica * (tensor.numel() / tensor.size(0));
 }
 
-template <typename Real>
-bool all_finite(const std::vector<Real>& numbers) {
-  // A number that is not finite makes the sum of the differences one.
-  constexpr std::size_t kLanes = 16;
-  Real sums[kLanes] = {};
-  std::size_t i = 0;
-  for (; i + kLanes <= numbers.size(); i += kLanes) {
-    for (std::size_t j = 0; j < kLanes; ++j) sums[j] += numbers[i + j] - numbers[i + j];
-  }
-  for (; i < numbers.size(); ++i) sums[0] += numbers[i] - numbers[i];
-  return std::all_of(sums, sums + kLanes, [](Real sum) { return sum == 0; });
-}
-
 // All that one core needs for the steps of a replica.
 template <typename Real>
 class Worker {
@@ -148,7 +135,7 @@ class Worker {
     const auto numbers = static_cast<std::size_t>(rows_.count * data_.size(1));
     for (std::size_t i = 0; i < numbers; ++i) slopes_[i] *= per_row;
     batch_.gradient(values_, slopes_.data(), -per_row, gradient_.data(), workers);
-    if (!all_finite(gradient_)) {
+    if (!all_finite(gradient_.data(), static_cast<std::int64_t>(gradient_.size()))) {
       ++*of_replica<std::int64_t>(state.skipped, replica);
       return false;
     }

@@ -209,7 +209,8 @@ void conditioner_gradient(const KernelPlan& plan, const KernelCoupling& coupling
     const Real* source =
         workspace + (k > 0 ? coupling.linears[k - 1].result : coupling.inputs);
     transpose_tile(slopes, linear.outputs, vectors * kLanes<Real>, transposed);
-    add_weight_gradient(linear, source, transposed, tile.rows, gradient);
+    add_weight_gradient(linear, source, transposed, tile.rows, gradient,
+                        gradient + plan.parameters);
     if (k == 0) break;
     const Real* activation = workspace + coupling.linears[k - 1].slope;
     Real* next = scratch + array * (1 + k % 2);
@@ -297,8 +298,23 @@ void adamax(const AdamaxStep<Real>& step) {
 }
 
 template <typename Real>
+bool all_finite(const Real* numbers, std::int64_t count) {
+  // A number that is not finite makes the sum of the differences not 0.
+  Vec<Real> sum = {};
+  Real rest = 0;
+  std::int64_t i = 0;
+  for (; i + kLanes<Real> <= count; i += kLanes<Real>) {
+    const Vec<Real> some = load(numbers + i);
+    sum += some - some;
+  }
+  for (; i < count; ++i) rest += numbers[i] - numbers[i];
+  return sum_of<Real>(sum) + rest == 0;
+}
+
+template <typename Real>
 constexpr FlowKernels<Real> kernels(const char* name) {
-  return {name, to_latent<Real>, from_latent<Real>, backward<Real>, adamax<Real>};
+  return {name,           to_latent<Real>, from_latent<Real>,
+          backward<Real>, adamax<Real>,    all_finite<Real>};
 }
 
 }  // namespace

@@ -42,8 +42,9 @@ struct KernelPlan {
   double bound;
   const KernelCoupling* couplings;
   std::int64_t coupling_count;
-  std::int64_t workspace;  ///< numbers of one coupling's part
-  std::int64_t widest;     ///< most features of any array
+  std::int64_t workspace;   ///< numbers of one coupling's part
+  std::int64_t widest;      ///< most features of any array
+  std::int64_t parameters;  ///< P
 };
 
 /// Rows of a tile, feature by feature; `rows` are in use, the rest hold harmless
@@ -91,6 +92,7 @@ struct FlowKernels {
   void (*backward)(const KernelPlan& plan, const Real* values, Tile<Real> tile,
                    Real* workspace, Real* scratch, Real* gradient);
   void (*adamax)(const AdamaxStep<Real>& step);
+  bool (*all_finite)(const Real* numbers, std::int64_t count);
 };
 
 }  // namespace kinflow

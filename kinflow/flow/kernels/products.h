@@ -164,11 +164,28 @@ inline void transpose_tile(const Real* from, std::int64_t features, std::int64_t
   }
 }
 
-/// Adds a vector to the first `count` numbers at `to`.
+/// 0, 1, 2, ...
 template <typename Real>
-inline void add_to(Real* to, const Vec<Real>& vector, std::int64_t count) {
+inline Vec<Real> lane_numbers() {
+  Vec<Real> numbers;
+  for (int i = 0; i < kLanes<Real>; ++i) numbers[i] = Real(i);
+  return numbers;
+}
+
+/// Adds a vector to the first `count` numbers at `to`; none at `end` or beyond is
+/// touched.
+template <typename Real>
+inline void add_to(Real* to, const Vec<Real>& vector, std::int64_t count,
+                   const Real* end) {
   if (count >= kLanes<Real>) {
     store(to, load(to) + vector);
+    return;
+  }
+  if (to + kLanes<Real> <= end) {
+    // The numbers behind the last one stay as they are.
+    const auto is_used = lane_numbers<Real>() < fill<Real>(Real(count));
+    const Vec<Real> old = load(to);
+    store(to, is_used ? old + vector : old);
     return;
   }
   Real numbers[kLanes<Real>];
@@ -179,11 +196,13 @@ inline void add_to(Real* to, const Vec<Real>& vector, std::int64_t count) {
 /// Adds the gradients in weight and bias.
 /// @param source      [inputs][tile], what the layer was given
 /// @param transposed  [tile][padded outputs], gradient in its outputs
+/// @param end         of the gradients
 template <typename Real>
 KINFLOW_OWN_REGISTERS void add_weight_gradient(const KernelLinear& linear,
                                                const Real* source,
                                                const Real* transposed,
-                                               std::int64_t rows, Real* gradient) {
+                                               std::int64_t rows, Real* gradient,
+                                               const Real* end) {
   constexpr int kSize = kLanes<Real>;
   const std::int64_t width = padded<Real>(linear.outputs);
   for_blocks<kBlockVectors>(width / kSize, [&]<int Vectors>(std::int64_t vector) {
@@ -192,7 +211,7 @@ KINFLOW_OWN_REGISTERS void add_weight_gradient(const KernelLinear& linear,
     const auto add = [&](Real* to, const Vec<Real>* totals) {
       for (int j = 0; j < Vectors; ++j) {
         add_to<Real>(to + first + j * kSize, totals[j],
-                     linear.outputs - first - j * kSize);
+                     linear.outputs - first - j * kSize, end);
       }
     };
     for_blocks<kBlockFeatures>(linear.inputs, [&]<int Features>(std::int64_t input) {
