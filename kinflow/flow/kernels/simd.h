@@ -29,7 +29,7 @@ struct Bits<float> {
   static constexpr Int kExponentBias = 127;
   static constexpr Int kOneOverRootHalf =
       0x4afb0d;                        // bits of 1 less those of sqrt(1/2)
-  static constexpr int kExpTerms = 6;  // of the Taylor series on |r| <= ln 2 / 2
+  static constexpr int kExpTerms = 7;  // of the Taylor series on |r| <= ln 2 / 2
   static constexpr int kLogTerms = 5;  // of atanh's series on |s| <= 0.1716
   static constexpr float kLogOfLargest = 88;
   static constexpr float kLogOfSmallest = -87;
