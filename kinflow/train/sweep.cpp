@@ -5,10 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstdlib>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,15 +13,13 @@
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
-#include "kinflow/core/folder_lock.h"
-#include "kinflow/core/input_file.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/memory.h"
 #include "kinflow/core/version.h"
-#include "kinflow/data/table.h"
 #include "kinflow/flow/cuda_backend.h"
 #include "kinflow/flow/flow_plan.h"
 #include "kinflow/train/run_folder.h"
+#include "kinflow/train/sweep_folder.h"
 #include "kinflow/train/tensor_file.h"
 #include "kinflow/train/training_group.h"
 
@@ -38,173 +33,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// What is known of a finished run.
-struct RunResult {
-  std::string status;  // "finished", or "failed: " and why
-  double valid_nll_nats = std::numeric_limits<double>::quiet_NaN();
-  std::int64_t best_epoch = 0;
-  std::int64_t epochs = 0;
-  double typical_parameter = std::numeric_limits<double>::quiet_NaN();
-};
-
-constexpr const char* kFinished = "finished";
 // Bytes to plan with where the machine does not tell.
 constexpr double kUnknownMemory = 4e9;
-
-// Files of a sweep.
-class SweepFolder {
- public:
-  explicit SweepFolder(std::string directory) : directory_(std::move(directory)) {}
-
-  std::string record_path() const { return directory_ + "/sweep.json"; }
-  std::string results_path() const { return directory_ + "/results.csv"; }
-  std::string best_path() const { return directory_ + "/best"; }
-  std::string checkpoint_path(std::size_t group) const {
-    return fmt::format("{}/group{}.safetensors", directory_, group + 1);
-  }
-
-  void check_free() const {
-    std::error_code ignored;
-    if (fs::exists(record_path(), ignored)) {
-      throw InputError(directory_ +
-                       ": expected a folder without a sweep, found one (go on with: "
-                       "kinflow sweep --resume " +
-                       directory_ + ")");
-    }
-    for (const auto& path : {results_path(), best_path()}) {
-      if (!fs::exists(path, ignored)) continue;
-      throw InputError(path + ": expected nothing in the place of a sweep's results");
-    }
-  }
-
-  /// Makes the folder and takes the lock before the first file is written.
-  FolderLock create(const nlohmann::json& record) const {
-    std::error_code error;
-    fs::create_directories(directory_, error);
-    if (error) {
-      throw InputError(fmt::format("{}: expected a folder that can be made, found: {}",
-                                   directory_, error.message()));
-    }
-    FolderLock lock(directory_, "sweep");
-    check_free();
-    write_file_atomically(record_path(), record.dump(1) + "\n");
-    return lock;
-  }
-
-  nlohmann::json read_record() const {
-    return parse_json(read_whole_file(record_path()), record_path());
-  }
-
- private:
-  std::string directory_;
-};
-
-std::string cell(double number) {
-  return std::isfinite(number) ? fmt::format("{}", number) : "";
-}
-
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string result = "\"";
-  for (const char c : text) {
-    result += c;
-    if (c == '"') result += c;
-  }
-  return result + "\"";
-}
-
-const std::vector<std::string> kResultColumns = {
-    "valid_nll_nats", "best_epoch", "epochs_done", "typical_parameter", "status"};
-
-// The results of a sweep, by the number of the run.
-class Results {
- public:
-  Results(const SweepRequest& request, std::string path)
-      : request_(request), path_(std::move(path)), results_(request.runs.size()) {}
-
-  bool has(std::size_t run) const { return results_[run].has_value(); }
-  void set(std::size_t run, RunResult result) { results_[run] = std::move(result); }
-
-  void write() const {
-    std::string text = "run";
-    for (const auto& name : request_.names) text += fmt::format(",{}", quoted(name));
-    for (const auto& name : kResultColumns) text += fmt::format(",{}", name);
-    text += "\n";
-    for (std::size_t run = 0; run < results_.size(); ++run) {
-      if (!results_[run]) continue;
-      const auto& result = *results_[run];
-      text += std::to_string(run + 1);
-      for (const auto& value : request_.runs[run].values) {
-        text += fmt::format(",{}", quoted(value));
-      }
-      text += fmt::format(",{},{},{},{},{}\n", cell(result.valid_nll_nats),
-                          result.best_epoch, result.epochs,
-                          cell(result.typical_parameter), quoted(result.status));
-    }
-    write_file_atomically(path_, text);
-  }
-
-  // Takes over what an earlier call has finished.
-  void read() {
-    std::error_code ignored;
-    if (!fs::exists(path_, ignored)) return;
-    const auto table = read_table(path_);
-    const auto status = labels(table, "status");
-    // Failed runs have no numbers.
-    const bool any_finished =
-        std::find(status.begin(), status.end(), kFinished) != status.end();
-    const auto numbers = numeric_matrix(
-        table,
-        any_finished ? std::vector<std::string>{"run", "valid_nll_nats", "best_epoch",
-                                                "epochs_done", "typical_parameter"}
-                     : std::vector<std::string>{"run"},
-        {.missing = MissingPolicy::drop, .label_columns = {}});
-    const auto runs = labels(table, "run");
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      results_[number_of(runs[i])] = RunResult{.status = status[i]};
-    }
-    if (!any_finished) return;
-    const auto* row = numbers.values.data();
-    for (std::int64_t i = 0; i < numbers.rows; ++i, row += numbers.names.size()) {
-      auto& result = *results_[number_of(runs[static_cast<std::size_t>(
-          numbers.kept_rows[static_cast<std::size_t>(i)])])];
-      result.valid_nll_nats = row[1];
-      result.best_epoch = static_cast<std::int64_t>(row[2]);
-      result.epochs = static_cast<std::int64_t>(row[3]);
-      result.typical_parameter = row[4];
-    }
-  }
-
-  // The run with the lowest validation NLL, if any has one.
-  std::optional<std::size_t> best() const {
-    std::optional<std::size_t> found;
-    for (std::size_t run = 0; run < results_.size(); ++run) {
-      if (!has(run) || !std::isfinite(nll(run))) continue;
-      if (!found || nll(run) < nll(*found)) found = run;
-    }
-    return found;
-  }
-  double nll(std::size_t run) const { return results_[run]->valid_nll_nats; }
-
-  std::int64_t failed() const {
-    return std::count_if(results_.begin(), results_.end(), [](const auto& result) {
-      return result && result->status != kFinished;
-    });
-  }
-
- private:
-  // Place of a run by its text in the table.
-  std::size_t number_of(const std::string& run) const {
-    const auto number = std::strtoull(run.c_str(), nullptr, 10);
-    if (number >= 1 && number <= results_.size()) return number - 1;
-    throw InputError(fmt::format("{}: expected runs 1 to {}, found '{}'", path_,
-                                 results_.size(), run));
-  }
-
-  const SweepRequest& request_;
-  std::string path_;
-  std::vector<std::optional<RunResult>> results_;
-};
 
 // Numbers of runs that are trained together.
 using Group = std::vector<std::size_t>;
@@ -478,7 +308,7 @@ class Sweep {
     const auto best_epoch = trainer.best_epoch(replica);
     const auto& record = trainer.history()[static_cast<std::size_t>(
         best_epoch * trainer.replicas() + replica)];
-    return {.status = kFinished,
+    return {.status = RunResult::kFinished,
             .valid_nll_nats = trainer.best_valid_nll(replica),
             .best_epoch = best_epoch,
             .epochs = group.epochs(run),
@@ -510,7 +340,7 @@ class Sweep {
   Logger& logger_;
   SweepFolder folder_;
   FolderLock lock_;
-  Results results_;
+  SweepResults results_;
   std::vector<Group> groups_;
   nlohmann::json hashes_;  // of the input files when the sweep began
   std::size_t runs_done_ = 0;

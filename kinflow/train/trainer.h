@@ -114,6 +114,9 @@ class Trainer {
   void restore(const NamedTensors& state, const std::string& source = "checkpoint");
 
  private:
+  /// Numbers kept of an epoch and a replica.
+  static constexpr std::int64_t kHistoryColumns = 4;
+
   const TrainOptions& shared_options() const { return options_.front(); }
   double rate_factor(std::int64_t batch) const;
   at::Tensor learning_rate(std::int64_t batch) const;

@@ -1,0 +1,148 @@
+// Paths, locks and the table of results.
+#include "kinflow/train/sweep_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "kinflow/core/atomic_file.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/input_file.h"
+#include "kinflow/core/json_reader.h"
+#include "kinflow/data/table.h"
+
+namespace kinflow {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string cell(double number) {
+  return std::isfinite(number) ? fmt::format("{}", number) : "";
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string result = "\"";
+  for (const char c : text) {
+    result += c;
+    if (c == '"') result += c;
+  }
+  return result + "\"";
+}
+
+const std::vector<std::string> kResultColumns = {
+    "valid_nll_nats", "best_epoch", "epochs_done", "typical_parameter", "status"};
+
+}  // namespace
+
+std::string SweepFolder::checkpoint_path(std::size_t group) const {
+  return fmt::format("{}/group{}.safetensors", directory_, group + 1);
+}
+
+void SweepFolder::check_free() const {
+  std::error_code ignored;
+  if (fs::exists(record_path(), ignored)) {
+    throw InputError(directory_ +
+                     ": expected a folder without a sweep, found one (go on with: "
+                     "kinflow sweep --resume " +
+                     directory_ + ")");
+  }
+  for (const auto& path : {results_path(), best_path()}) {
+    if (!fs::exists(path, ignored)) continue;
+    throw InputError(path + ": expected nothing in the place of a sweep's results");
+  }
+}
+
+FolderLock SweepFolder::create(const nlohmann::json& record) const {
+  std::error_code error;
+  fs::create_directories(directory_, error);
+  if (error) {
+    throw InputError(fmt::format("{}: expected a folder that can be made, found: {}",
+                                 directory_, error.message()));
+  }
+  FolderLock lock(directory_, "sweep");
+  check_free();
+  write_file_atomically(record_path(), record.dump(1) + "\n");
+  return lock;
+}
+
+nlohmann::json SweepFolder::read_record() const {
+  return parse_json(read_whole_file(record_path()), record_path());
+}
+
+void SweepResults::write() const {
+  std::string text = "run";
+  for (const auto& name : request_.names) text += fmt::format(",{}", quoted(name));
+  for (const auto& name : kResultColumns) text += fmt::format(",{}", name);
+  text += "\n";
+  for (std::size_t run = 0; run < results_.size(); ++run) {
+    if (!results_[run]) continue;
+    const auto& result = *results_[run];
+    text += std::to_string(run + 1);
+    for (const auto& value : request_.runs[run].values) {
+      text += fmt::format(",{}", quoted(value));
+    }
+    text += fmt::format(",{},{},{},{},{}\n", cell(result.valid_nll_nats),
+                        result.best_epoch, result.epochs,
+                        cell(result.typical_parameter), quoted(result.status));
+  }
+  write_file_atomically(path_, text);
+}
+
+void SweepResults::read() {
+  std::error_code ignored;
+  if (!fs::exists(path_, ignored)) return;
+  const auto table = read_table(path_);
+  const auto status = labels(table, "status");
+  // Failed runs have no numbers.
+  const bool any_finished =
+      std::find(status.begin(), status.end(), RunResult::kFinished) != status.end();
+  const auto numbers = numeric_matrix(
+      table,
+      any_finished ? std::vector<std::string>{"run", "valid_nll_nats", "best_epoch",
+                                              "epochs_done", "typical_parameter"}
+                   : std::vector<std::string>{"run"},
+      {.missing = MissingPolicy::drop, .label_columns = {}});
+  const auto runs = labels(table, "run");
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    results_[number_of(runs[i])] = RunResult{.status = status[i]};
+  }
+  if (!any_finished) return;
+  const auto* row = numbers.values.data();
+  for (std::int64_t i = 0; i < numbers.rows; ++i, row += numbers.names.size()) {
+    auto& result = *results_[number_of(runs[static_cast<std::size_t>(
+        numbers.kept_rows[static_cast<std::size_t>(i)])])];
+    result.valid_nll_nats = row[1];
+    result.best_epoch = static_cast<std::int64_t>(row[2]);
+    result.epochs = static_cast<std::int64_t>(row[3]);
+    result.typical_parameter = row[4];
+  }
+}
+
+std::optional<std::size_t> SweepResults::best() const {
+  std::optional<std::size_t> found;
+  for (std::size_t run = 0; run < results_.size(); ++run) {
+    if (!has(run) || !std::isfinite(nll(run))) continue;
+    if (!found || nll(run) < nll(*found)) found = run;
+  }
+  return found;
+}
+
+std::int64_t SweepResults::failed() const {
+  return std::count_if(results_.begin(), results_.end(), [](const auto& result) {
+    return result && result->status != RunResult::kFinished;
+  });
+}
+
+// Place of a run by its text in the table.
+std::size_t SweepResults::number_of(const std::string& run) const {
+  const auto number = std::strtoull(run.c_str(), nullptr, 10);
+  if (number >= 1 && number <= results_.size()) return number - 1;
+  throw InputError(fmt::format("{}: expected runs 1 to {}, found '{}'", path_,
+                               results_.size(), run));
+}
+
+}  // namespace kinflow

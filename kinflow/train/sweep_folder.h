@@ -1,0 +1,74 @@
+// The files of a sweep: its record, its table of results, and where the rest is.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kinflow/core/folder_lock.h"
+#include "kinflow/train/sweep.h"
+
+namespace kinflow {
+
+class SweepFolder {
+ public:
+  explicit SweepFolder(std::string directory) : directory_(std::move(directory)) {}
+
+  std::string record_path() const { return directory_ + "/sweep.json"; }
+  std::string results_path() const { return directory_ + "/results.csv"; }
+  std::string best_path() const { return directory_ + "/best"; }
+  std::string checkpoint_path(std::size_t group) const;
+
+  /// InputError where there is a sweep, or something in the place of its results.
+  void check_free() const;
+  /// Makes the folder and takes the lock before the first file is written.
+  FolderLock create(const nlohmann::json& record) const;
+  nlohmann::json read_record() const;
+
+ private:
+  std::string directory_;
+};
+
+/// What is known of a finished run.
+struct RunResult {
+  static constexpr const char* kFinished = "finished";
+
+  std::string status;  ///< kFinished, or "failed: " and why
+  double valid_nll_nats = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t best_epoch = 0;
+  std::int64_t epochs = 0;
+  double typical_parameter = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// The results of a sweep, by the number of the run from 0.
+class SweepResults {
+ public:
+  /// `request` must outlive the results.
+  SweepResults(const SweepRequest& request, std::string path)
+      : request_(request), path_(std::move(path)), results_(request.runs.size()) {}
+
+  bool has(std::size_t run) const { return results_[run].has_value(); }
+  void set(std::size_t run, RunResult result) { results_[run] = std::move(result); }
+  double nll(std::size_t run) const { return results_[run]->valid_nll_nats; }
+
+  /// Writes the table of all known results.
+  void write() const;
+  /// Takes over what an earlier call has written.
+  void read();
+
+  /// The run with the lowest validation NLL, if any has one.
+  std::optional<std::size_t> best() const;
+  std::int64_t failed() const;
+
+ private:
+  std::size_t number_of(const std::string& run) const;
+
+  const SweepRequest& request_;
+  std::string path_;
+  std::vector<std::optional<RunResult>> results_;
+};
+
+}  // namespace kinflow
