@@ -57,12 +57,32 @@ std::vector<std::string> words_of(const Options& options) {
   return words;
 }
 
+// InputError for an option that a fit does not have, and for a value of the wrong kind.
+void check_options(const CLI::App& parser, const Options& options) {
+  for (const auto& [name, value] : options) {
+    const auto* option =
+        parser.get_option_no_throw(name == "table" ? name : "--" + name);
+    if (option == nullptr) {
+      throw InputError(fmt::format(
+          "option '{}': expected one of 'kinflow fit' that decides its result, without "
+          "dashes, found none of this name",
+          name));
+    }
+    const bool is_flag = option->get_items_expected_max() == 0;
+    if (is_flag == value.is_boolean()) continue;
+    throw InputError(fmt::format("option '{}': expected {}, found {}", name,
+                                 is_flag ? "true or false" : "a value", value.dump()));
+  }
+}
+
 // A request from options, as `kinflow fit` would make it.
 FitRequest request_from(const Options& options) {
   CLI::App parser;
   parser.option_defaults()->always_capture_default();
+  parser.set_help_flag();
   FitGiven given;
   add_fit_options(parser, given);
+  check_options(parser, options);
   auto words = words_of(options);
   std::reverse(words.begin(), words.end());
   parser.parse(words);

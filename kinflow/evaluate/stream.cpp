@@ -121,7 +121,11 @@ class TableStream {
 
   const Table& header() const { return reader_.header(); }
   std::int64_t rows() const { return rows_; }
-  std::int64_t dropped_rows() const { return dropped_rows_; }
+  void report_dropped_rows(Logger& logger) const {
+    if (dropped_rows_ == 0) return;
+    logger.info(fmt::format("{}: {} rows with missing values left out",
+                            header().source(), dropped_rows_));
+  }
 
   // Calls give(work(piece)) for every piece. `prepare` sees them in order before.
   template <typename Prepare, typename Work, typename Give>
@@ -346,10 +350,7 @@ void transform_table(const Model& model, const TransformRequest& request,
       },
       [&](const Computed& computed) { writer.append(computed.formatted); });
   writer.finish();
-  if (stream.dropped_rows() > 0) {
-    logger.info(fmt::format("{}: {} rows with missing values left out", request.table,
-                            stream.dropped_rows()));
-  }
+  stream.report_dropped_rows(logger);
 }
 
 Likelihood score_table(const Model& model, const ScoreRequest& request,
@@ -388,6 +389,7 @@ Likelihood score_table(const Model& model, const ScoreRequest& request,
         if (writer) writer->append(computed.formatted);
       });
   if (writer) writer->finish();
+  stream.report_dropped_rows(logger);
   return likelihood_of(mean, static_cast<std::int64_t>(model.columns.size()));
 }
 

@@ -45,7 +45,7 @@ InstructionSet best_of_machine() {
 
 InstructionSet asked_for() {
   const char* name = std::getenv("KINFLOW_KERNELS");
-  if (name == nullptr) return InstructionSet::avx512;
+  if (name == nullptr || *name == 0) return InstructionSet::avx512;
   if (std::strcmp(name, "portable") == 0) return InstructionSet::portable;
   if (std::strcmp(name, "avx2") == 0) return InstructionSet::avx2;
   if (std::strcmp(name, "avx512") == 0) return InstructionSet::avx512;
@@ -146,6 +146,8 @@ bool adds_in_place(std::int64_t tiles, std::int64_t threads) {
 }
 
 }  // namespace
+
+void check_kernels_choice() { asked_for(); }
 
 template <typename Real>
 struct FusedFlow<Real>::Kernels {

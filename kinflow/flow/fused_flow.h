@@ -18,6 +18,9 @@ namespace kinflow {
 /// environment variable KINFLOW_KERNELS (portable, avx2, avx512) can ask for less.
 enum class InstructionSet { portable, avx2, avx512, best };
 
+/// InputError where KINFLOW_KERNELS names no instruction set.
+void check_kernels_choice();
+
 /// Rows of a matrix with p columns and, where the flow has context, one with c.
 template <typename Real>
 struct RowSet {

@@ -50,6 +50,9 @@ void RunFolder::check_free(const std::string& directory) {
         directory +
         ": already holds a run; go on with --resume, or name another --out");
   }
+  if (exists(directory + "/sweep.json")) {
+    throw InputError(directory + ": already holds a sweep; name another --out");
+  }
 }
 
 RunFolder RunFolder::create(const std::string& directory,

@@ -2,6 +2,7 @@
 #include "kinflow/train/sweep.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,12 +13,14 @@
 #include <utility>
 
 #include "kinflow/core/atomic_file.h"
+#include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/memory.h"
 #include "kinflow/core/version.h"
 #include "kinflow/flow/cuda_backend.h"
 #include "kinflow/flow/flow_plan.h"
+#include "kinflow/flow/fused_flow.h"
 #include "kinflow/train/run_folder.h"
 #include "kinflow/train/sweep_folder.h"
 #include "kinflow/train/tensor_file.h"
@@ -156,6 +159,19 @@ void check_same_data(const nlohmann::json& before, const nlohmann::json& now) {
   }
 }
 
+// Whether all runs have the same validation rows and columns.
+bool is_scored_alike(const std::vector<SweepRun>& runs) {
+  const auto scored = [](const FitRequest& request) {
+    const auto& data = request.data;
+    return fmt::format("{}|{}|{}|{}|{}", data.table, data.valid_table,
+                       fmt::join(data.columns, ","), data.valid_fraction,
+                       data.valid_table.empty() ? request.train.seed : 0);
+  };
+  return std::all_of(runs.begin(), runs.end(), [&](const SweepRun& run) {
+    return scored(run.request) == scored(runs.front().request);
+  });
+}
+
 class Sweep {
  public:
   Sweep(const SweepRequest& request, const SweepPlace& place, Logger& logger)
@@ -167,6 +183,9 @@ class Sweep {
 
   SweepResult run() {
     if (!place_.resume) folder_.check_free();
+    // What this machine lacks is found before anything is written.
+    find_device(request_.runs.at(0).request.device);
+    check_kernels_choice();
     if (place_.resume) {
       lock_ = FolderLock(place_.directory, "sweep");
       remove_unfinished_files(place_.directory);
@@ -184,8 +203,14 @@ class Sweep {
                               {"data_hashes", hashes_},
                               {"groups", groups_}});
     }
-    logger_.info(fmt::format("{} runs in {} training{}", request_.runs.size(),
-                             groups_.size(), groups_.size() == 1 ? "" : "s"));
+    logger_.info(fmt::format("{} run{} in {} training{}", request_.runs.size(),
+                             request_.runs.size() == 1 ? "" : "s", groups_.size(),
+                             groups_.size() == 1 ? "" : "s"));
+    if (!is_scored_alike(request_.runs)) {
+      logger_.warning(
+          "runs are scored on different rows or columns: their validation NLLs, and so "
+          "the best run, say little about each other");
+    }
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       if (!is_done(group)) train(groups_[group], group);
       runs_done_ += groups_[group].size();
@@ -248,7 +273,12 @@ class Sweep {
     const auto path = folder_.checkpoint_path(number);
     std::error_code ignored;
     if (place_.resume && keeps_checkpoint && fs::exists(path, ignored)) {
-      trainer.restore(load_tensors(path).second, path);
+      try {
+        trainer.restore(load_tensors(path).second, path);
+      } catch (const InputError& error) {
+        throw InputError(fmt::format("{} (without this file the training begins anew)",
+                                     error.what()));
+      }
     }
     auto last_checkpoint = Clock::now();
     while (!trainer.finished()) {

@@ -50,7 +50,7 @@ void SweepFolder::check_free() const {
                      "kinflow sweep --resume " +
                      directory_ + ")");
   }
-  for (const auto& path : {results_path(), best_path()}) {
+  for (const auto& path : {results_path(), best_path(), directory_ + "/run.json"}) {
     if (!fs::exists(path, ignored)) continue;
     throw InputError(path + ": expected nothing in the place of a sweep's results");
   }

@@ -238,6 +238,10 @@ TEST(Sweep, BadSpecificationsAreRefusedInOneLine) {
   refuse(with(R"({"learning-rate": []})"), {"grid.learning-rate", "a list"});
   refuse(with(R"({"learning-rate": [0.1, "much"]})"), {"run 2", "--learning-rate"});
   refuse(with(R"({"learning-speed": [0.1]})"), {"run 1", "learning-speed"});
+  refuse(with(R"({"threads": [2]})"), {"run 1", "'threads'"});
+  refuse(with(R"({"help": [true]})"), {"run 1", "'help'"});
+  refuse(with(R"({"drop-missing": ["yes"]})"), {"'drop-missing'", "true or false"});
+  refuse(with(R"({"epochs": [true]})"), {"'epochs'", "a value"});
   refuse(with(R"({"learning-rate": [{"a": 1}]})"), {"run 1", "--learning-rate"});
   refuse(with(R"({"out": ["x"]})"), {"run 1", "out"});
   refuse(with(R"({"table": ["missing.csv"]})"), {"missing.csv"});
