@@ -28,9 +28,13 @@ at::Device find_device(const std::string& name) {
 }
 
 void set_threads(std::int64_t threads) {
-  at::set_num_threads(static_cast<int>(threads));
+  set_tensor_threads(threads);
   openblas_set_num_threads(static_cast<int>(threads));
   set_worker_threads(threads);
+}
+
+void set_tensor_threads(std::int64_t threads) {
+  at::set_num_threads(static_cast<int>(threads));
 }
 
 }  // namespace kinflow

@@ -82,6 +82,8 @@ class Trainer {
   /// True once all epochs are done or every replica ran out of patience.
   bool finished() const;
   std::int64_t epochs_done() const { return epoch_; }
+  /// Whether epochs run on the process's own team, with tensors only between them.
+  bool uses_own_team() const { return replica_training_ != nullptr; }
   /// Whether a replica diverged too often to go on.
   bool has_failed(std::int64_t replica) const;
   /// Epochs after which a replica stopped; all that are done where it has not.

@@ -144,6 +144,7 @@ TrainingGroup::TrainingGroup(std::vector<FitRequest> requests, Logger& logger)
                    .typical_weights = dependence_.typical_weights,
                    .log_abs_det = standardization_.log_abs_det()},
       std::move(replicas), at::cat(starts).to(device));
+  if (trainer_->uses_own_team()) set_tensor_threads(1);
 }
 
 const FitRequest& TrainingGroup::request(std::int64_t run) const {
@@ -248,6 +249,7 @@ at::Tensor TrainingGroup::final_parameters(const FitRequest& request,
 FitResult TrainingGroup::finish(std::int64_t run, const nlohmann::json& record,
                                 Logger& logger) {
   const auto& request = this->request(run);
+  set_threads(request.threads);
   trainer_->restore_best();
   const auto best = best_replica(run);
   FitResult result{.model = {.columns = rows_.columns,
