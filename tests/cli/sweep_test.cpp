@@ -71,6 +71,19 @@ Arguments fit_of(const std::vector<std::string>& header,
   return words;
 }
 
+// Starts a sweep and kills it in the middle of its second training.
+void kill_in_second_training(const TemporaryFolder& folder, const Arguments& sweep,
+                             const std::string& out) {
+  Process process(sweep + Arguments{"--checkpoint-seconds", "0"}, folder.path("out"),
+                  folder.path("err"));
+  while (process.is_running() &&
+         !std::filesystem::exists(out + "/group2.safetensors")) {
+    std::this_thread::sleep_for(1ms);
+  }
+  ASSERT_TRUE(process.is_running());
+  process.kill();
+}
+
 TEST(Sweep, EveryRunIsTheFitOfItsOptionsAndTheBestIsARunFolder) {
   const TemporaryFolder folder;
   const auto out = folder.path("sweep");
@@ -139,18 +152,7 @@ TEST(Sweep, AKilledOneGoesOnToTheSameResults) {
                {"grid", {{"learning-rate", {0.003, 0.02}}, {"seed", {1, 2, 3, 4}}}}});
   const auto whole = folder.path("whole"), killed = folder.path("killed");
   run_well({"sweep", specification, "--out", whole});
-  {
-    Process process(
-        {"sweep", specification, "--out", killed, "--checkpoint-seconds", "0"},
-        folder.path("out"), folder.path("err"));
-    // In the middle of the second of four trainings.
-    while (process.is_running() &&
-           !std::filesystem::exists(killed + "/group2.safetensors")) {
-      std::this_thread::sleep_for(1ms);
-    }
-    ASSERT_TRUE(process.is_running());
-    process.kill();
-  }
+  kill_in_second_training(folder, {"sweep", specification, "--out", killed}, killed);
   EXPECT_NE(content_of(killed + "/results.csv"), content_of(whole + "/results.csv"));
   run_well({"sweep", "--resume", killed});
   EXPECT_EQ(content_of(killed + "/results.csv"), content_of(whole + "/results.csv"));
@@ -202,17 +204,8 @@ TEST(Sweep, AnotherNumberOfReplicasAtTheResumptionChangesNothing) {
        {"grid", {{"learning-rate", {0.003, 0.006, 0.02}}, {"epochs", {30, 60}}}}});
   const auto whole = folder.path("whole"), killed = folder.path("killed");
   run_well({"sweep", specification, "--out", whole});
-  {
-    Process process({"sweep", specification, "--out", killed, "--checkpoint-seconds",
-                     "0", "--replicas", "2"},
-                    folder.path("out"), folder.path("err"));
-    while (process.is_running() &&
-           !std::filesystem::exists(killed + "/group2.safetensors")) {
-      std::this_thread::sleep_for(1ms);
-    }
-    ASSERT_TRUE(process.is_running());
-    process.kill();
-  }
+  kill_in_second_training(
+      folder, {"sweep", specification, "--out", killed, "--replicas", "2"}, killed);
   run_well({"sweep", "--resume", killed, "--replicas", "3"});
   EXPECT_EQ(content_of(killed + "/results.csv"), content_of(whole + "/results.csv"));
 }
