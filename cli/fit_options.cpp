@@ -26,7 +26,6 @@ FitRequest FitGiven::resolve() const {
   if (!estimator.empty()) asked = chosen(estimator_names(), estimator);
   const auto defaults = default_train_options(data.dependence, asked);
   train.estimator = defaults.estimator;
-  train.start = start.value_or(defaults.start);
   train.patience = patience.value_or(defaults.patience);
   train.dependence_rate = dependence_rate.value_or(defaults.dependence_rate);
   train.schedule = chosen(schedule_names(), schedule);
@@ -86,6 +85,12 @@ void add_model_options(CLI::App& verb, FitGiven& given) {
 
 void add_training_options(CLI::App& verb, FitGiven& given) {
   auto& train = given.request.train;
+  auto& replicas = given.request.replicas;
+  verb.add_option(
+          "--replicas", replicas.count,
+          "Flows to train side by side, of which validation chooses (default: 8; "
+          "1 for each value of a grid and in a sweep)")
+      ->check(integer_in(1, kMostReplicas));
   add_choice(verb, "--schedule", given.schedule, schedule_names(),
              "How flow and dependence are trained");
   add_choice(verb, "--estimator", given.estimator, estimator_names(),
@@ -98,16 +103,17 @@ void add_training_options(CLI::App& verb, FitGiven& given) {
   verb.add_option("--learning-rate", train.learning_rate,
                   "Adamax step at the beginning")
       ->check(number_in(0, kLargestRate));
-  verb.add_option("--weight-decay", train.weight_decay,
-                  "On the flow's weights, the first layers of its networks excepted")
+  add_list(verb, "--weight-decay", replicas.weight_decays,
+           "On the flow's weights, the first layers of its networks excepted; replicas "
+           "take several in turn")
       ->check(number_in(0, kLargestRate));
   verb.add_option("--patience", given.patience,
                   "Epochs without a better validation NLL before stopping (default: 30 "
                   "with the memory estimator, else all)")
       ->check(integer_in(1, kManySteps));
-  verb.add_option("--start", given.start,
-                  "First value of rho, lambda or the own share of a sum (default: rho "
-                  "0.3, else 0.5)")
+  add_list(verb, "--start", replicas.starts,
+           "First value of rho, lambda or the own share of a sum (default: rho 0.3, "
+           "else 0.5); replicas take several in turn")
       ->check(number_in(kSmallestParameter, kLargestParameter));
   verb.add_option(
           "--dependence-rate", given.dependence_rate,
@@ -117,8 +123,9 @@ void add_training_options(CLI::App& verb, FitGiven& given) {
   verb.add_option("--prior", train.prior,
                   "Beta(1 + prior, 1 + prior) prior of rho or lambda; 0: none")
       ->check(number_in(0, kLargestRate));
-  verb.add_option("--memory-share", train.memory_share,
-                  "Estimator hybrid: share of memory in the flow's gradient")
+  add_list(verb, "--memory-share", replicas.memory_shares,
+           "Estimator hybrid: share of memory in the flow's gradient; replicas take "
+           "several in turn")
       ->check(number_in(0, 1));
   add_list(verb, "--grid", train.grid,
            "Values of rho, lambda or the own share of a sum for --schedule grid, "
@@ -137,6 +144,11 @@ void add_fit_options(CLI::App& verb, FitGiven& given) {
   add_data_options(verb, given);
   add_model_options(verb, given);
   add_training_options(verb, given);
+  verb.add_flag("!--no-standardize", given.request.standardize,
+                "Do not centre and scale the columns");
+  verb.add_flag("!--no-calibrate", given.request.calibrate,
+                "Rows of --valid choose among flows and epochs only, and do not place "
+                "the latents");
   verb.add_flag("!--no-inference", given.request.inference,
                 "No standard errors, intervals and tests at the end");
 }

@@ -18,7 +18,7 @@ struct FitGiven {
   std::string estimator, split_by;
   DependenceGiven dependence;
   std::optional<std::int64_t> layers, patience;
-  std::optional<double> start, dependence_rate;
+  std::optional<double> dependence_rate;
 
   /// The request, with defaults. InputError for choices that exclude each other.
   FitRequest resolve() const;

@@ -86,6 +86,7 @@ FitRequest request_from(const Options& options) {
   auto words = words_of(options);
   std::reverse(words.begin(), words.end());
   parser.parse(words);
+  if (given.request.replicas.count == 0) given.request.replicas.count = 1;
   if (given.request.data.table.empty()) {
     throw InputError("expected a table, found none");
   }

@@ -16,7 +16,8 @@ enum class Purpose : std::uint64_t {
   columns,
   row_order,
   draws,
-  probes
+  probes,
+  replicas
 };
 
 /// The number of a stream, for Random.

@@ -1,14 +1,16 @@
-// Tensors handed to the fused CUDA kernels, on LibTorch's default stream.
+// Tensors handed to the fused CUDA kernels, on the thread's current stream.
 #include "kinflow/flow/cuda_backend.h"
 
 #include <ATen/ATen.h>
+#include <c10/cuda/CUDAStream.h>
 
 #include "kinflow/flow/fused_cuda.h"
 
 namespace kinflow {
 namespace {
 
-constexpr void* kDefaultStream = nullptr;
+// That of the calling thread, so that several can train at once.
+void* current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 
 // Nothing where no kernel takes the flow.
 std::unique_ptr<FusedFlowCuda> kernels_for(const Flow& flow) {
@@ -43,7 +45,7 @@ std::optional<LatentResult> latents_by_cuda(const Flow& flow, const at::Tensor& 
       .log_abs_det = at::empty({flow.replicas(), rows.size(0)}, rows.options())};
   kernels->to_latent(rows_of(rows, steering), flow.replicas(),
                      flow.values().data_ptr<float>(), result.latents.data_ptr<float>(),
-                     result.log_abs_det.data_ptr<float>(), kDefaultStream);
+                     result.log_abs_det.data_ptr<float>(), current_stream());
   return result;
 }
 
@@ -56,7 +58,7 @@ std::optional<at::Tensor> row_log_density_by_cuda(const Flow& flow,
   auto density = at::empty({flow.replicas(), rows.size(0)}, rows.options());
   kernels->log_density(rows_of(rows, steering), flow.replicas(),
                        flow.values().data_ptr<float>(), density.data_ptr<float>(),
-                       kDefaultStream);
+                       current_stream());
   return density;
 }
 
@@ -69,7 +71,7 @@ std::optional<at::Tensor> data_by_cuda(const Flow& flow, const at::Tensor& laten
   kernels->from_latent(from.size(1), from.data_ptr<float>(),
                        steering.defined() ? steering.data_ptr<float>() : nullptr,
                        flow.replicas(), flow.values().data_ptr<float>(),
-                       data.data_ptr<float>(), kDefaultStream);
+                       data.data_ptr<float>(), current_stream());
   return data;
 }
 

@@ -24,6 +24,11 @@ Standardization Standardization::from(const at::Tensor& data,
   return {.mean = mean, .deviation = square.sqrt() * largest};
 }
 
+Standardization Standardization::none(std::int64_t columns) {
+  return {.mean = at::zeros({columns}, at::kDouble),
+          .deviation = at::ones({columns}, at::kDouble)};
+}
+
 at::Tensor Standardization::apply(const at::Tensor& data) const {
   return (data - mean) / deviation;
 }

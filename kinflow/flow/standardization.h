@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
 namespace kinflow {
 
 /// standardised = (data - mean) / deviation, column by column. It is part of the model:
@@ -17,6 +19,9 @@ struct Standardization {
   /// 0.
   /// @param weights [n] float64, or undefined for equal ones
   static Standardization from(const at::Tensor& data, const at::Tensor& weights = {});
+
+  /// Leaves every number as it is.
+  static Standardization none(std::int64_t columns);
 
   at::Tensor apply(const at::Tensor& data) const;
   at::Tensor undo(const at::Tensor& standardized) const;

@@ -2,6 +2,7 @@
 #include "kinflow/train/cuda_backend.h"
 
 #include <ATen/ATen.h>
+#include <c10/cuda/CUDAStream.h>
 
 #include <algorithm>
 #include <limits>
@@ -15,7 +16,8 @@
 namespace kinflow {
 namespace {
 
-constexpr void* kDefaultStream = nullptr;
+// That of the calling thread, so that several can train at once.
+void* current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 // Epochs whose order of rows is made at once, one thread each.
 constexpr std::int64_t kOrdersAtOnce = 32;
 
@@ -54,7 +56,7 @@ class CudaPass final : public BatchPass {
     kernels_.to_latent(batch(), replicas, flow_.values().data_ptr<float>(),
                        result.latents.data_ptr<float>(),
                        result.log_abs_det.data_ptr<float>(), workspace_.data_ptr(),
-                       kDefaultStream);
+                       current_stream());
     return result;
   }
 
@@ -64,7 +66,8 @@ class CudaPass final : public BatchPass {
     auto result = at::empty_like(flow_.values());
     kernels_.backward(batch(), flow_.replicas(), flow_.values().data_ptr<float>(),
                       slopes.data_ptr<float>(), static_cast<float>(log_abs_det_slope),
-                      workspace_.data_ptr(), result.data_ptr<float>(), kDefaultStream);
+                      workspace_.data_ptr(), result.data_ptr<float>(),
+                      current_stream());
     return result;
   }
 
@@ -165,7 +168,7 @@ class CudaTraining final : public ReplicaTraining {
                   .memory = memory_.defined() ? memory_.data_ptr<float>() : nullptr,
                   .train_nll = nll.data_ptr<double>(),
                   .skipped = state_.skipped.data_ptr<std::int64_t>()},
-                 kDefaultStream);
+                 current_stream());
     return nll.masked_fill(active.logical_not().unsqueeze(1),
                            std::numeric_limits<double>::quiet_NaN());
   }
@@ -183,7 +186,7 @@ class CudaTraining final : public ReplicaTraining {
       orders_ =
           at::empty({kOrdersAtOnce, setup_.rows}, data_.options().dtype(at::kLong));
       row_orders(plan.seed, first_order_, kOrdersAtOnce, setup_.rows,
-                 orders_.data_ptr<std::int64_t>(), kDefaultStream);
+                 orders_.data_ptr<std::int64_t>(), current_stream());
     }
     return orders_.data_ptr<std::int64_t>() + (plan.epoch - first_order_) * setup_.rows;
   }

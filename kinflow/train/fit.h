@@ -23,10 +23,14 @@ struct FitRequest {
   FlowOptions flow;             ///< dimension and context are taken from the data
   std::optional<double> bound;  ///< of the splines; not given: from the data
   bool float64 = false;
-  bool inference = true;  ///< standard errors and tests at the end
+  bool inference = true;    ///< standard errors and tests at the end
+  bool standardize = true;  ///< false: the flow sees the data as they are
+  /// Independent validation rows also place the latents; see Calibration.
+  bool calibrate = true;
   std::string device = "cpu";
   std::int64_t threads = 1;
-  TrainOptions train;
+  TrainOptions train;  ///< what all replicas have in common
+  ReplicaOptions replicas;
 };
 
 const Names<SplitBy>& split_by_names();
@@ -38,6 +42,14 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
 /// where a row depends on few others or a matrix is only multiplied, else hybrid.
 TrainOptions default_train_options(const DependenceRequest& dependence,
                                    std::optional<Estimator> estimator = {});
+
+/// The options of each replica of a request with defaults, for one start or grid, and
+/// the seeds of their weights. The first has the request's own seed.
+struct ReplicaPlan {
+  TrainOptions options;
+  std::uint64_t weights_seed = 0;
+};
+std::vector<ReplicaPlan> plan_replicas(const FitRequest& request);
 
 /// The request with a schedule that fits its data, a grid and a way to split. A second
 /// call changes nothing. Throws InputError for choices that exclude each other and for

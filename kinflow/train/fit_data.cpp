@@ -110,6 +110,7 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
     scored.time.clear();
     scored.id.clear();
     rows.valid = read_rows(request.valid_table, scored);
+    rows.has_valid_table = true;
   } else {
     const auto parts = split_rows(rows.train, request, seed);
     rows.valid = select_rows(rows.train, parts.valid);

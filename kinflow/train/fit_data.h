@@ -39,6 +39,7 @@ struct FitRows {
   /// Of held-out rows; none (0 rows) for those of a validation table, which are taken
   /// as independent.
   RowRelations valid_relations;
+  bool has_valid_table = false;
 };
 
 /// Reads, checks and splits. Throws InputError; writes nothing.

@@ -6,6 +6,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
+#include "kinflow/core/random.h"
 #include "kinflow/train/fit.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/run_folder.h"
@@ -18,6 +19,10 @@ const std::vector<double> kRhoGrid = {0.01,  0.025, 0.05, 0.1,  0.175, 0.25,
                                       0.375, 0.5,   0.6,  0.67, 0.75,  0.9};
 const std::vector<double> kLambdaGrid = {0.99,  0.975, 0.95, 0.9,  0.825, 0.75,
                                          0.625, 0.5,   0.4,  0.33, 0.25,  0.1};
+
+// Where dependence parameters begin: correlations, and shares of variance.
+constexpr double kRhoStart = 0.3;
+constexpr double kShareStart = 0.5;
 
 }  // namespace
 
@@ -35,7 +40,6 @@ TrainOptions default_train_options(const DependenceRequest& dependence,
                             dependence.solver == RelationshipSolver::iterative;
   options.estimator =
       estimator.value_or(wants_memory ? Estimator::memory : Estimator::hybrid);
-  if (kind_of(dependence) != DependenceKind::blocks) options.start = 0.5;
   // The noise of pairs makes validation too rough for patience, and wants small steps.
   if (options.estimator != Estimator::memory) options.patience = kManySteps;
   if (options.estimator == Estimator::pairs) options.dependence_rate = 1;
@@ -81,8 +85,48 @@ FitRequest with_defaults(FitRequest request) {
   if (train.grid.empty()) {
     train.grid = kind == DependenceKind::blocks ? kRhoGrid : kLambdaGrid;
   }
+  auto& replicas = request.replicas;
+  if (replicas.count == 0) {
+    replicas.count = train.schedule == Schedule::grid ? 1 : kDefaultReplicas;
+  }
+  if (replicas.starts.empty()) {
+    replicas.starts = {kind == DependenceKind::blocks ? kRhoStart : kShareStart};
+  }
+  if (replicas.weight_decays.empty() || replicas.memory_shares.empty()) {
+    throw InputError(
+        "[fit] expected at least one weight decay and one share of memory, received "
+        "none");
+  }
   // Reading checks every range.
   return fit_request_from(to_json(request), "fit");
+}
+
+std::vector<ReplicaPlan> plan_replicas(const FitRequest& request) {
+  const auto& given = request.replicas;
+  // Takes a number's last digit, of as many values as there are, off the number.
+  const auto next = [](std::size_t& rest, const std::vector<double>& values) {
+    const auto value = values[rest % values.size()];
+    rest /= values.size();
+    return value;
+  };
+  std::vector<ReplicaPlan> plans;
+  for (std::int64_t replica = 0; replica < given.count; ++replica) {
+    auto options = request.train;
+    auto rest = static_cast<std::size_t>(replica);
+    options.weight_decay = next(rest, given.weight_decays);
+    options.memory_share = given.memory_shares.front();
+    if (options.estimator == Estimator::hybrid) {
+      options.memory_share = next(rest, given.memory_shares);
+    }
+    options.start = next(rest, given.starts);
+    const auto seed = options.seed;
+    plans.push_back(
+        {.options = std::move(options),
+         .weights_seed =
+             replica == 0 ? seed
+                          : Random(seed, stream(Purpose::replicas, replica)).next()});
+  }
+  return plans;
 }
 
 nlohmann::json to_json(const FitRequest& request) {
@@ -102,7 +146,10 @@ nlohmann::json to_json(const FitRequest& request) {
       {"inference", request.inference},
       {"device", request.device},
       {"threads", request.threads},
-      {"train", to_json(request.train)}};
+      {"standardize", request.standardize},
+      {"calibrate", request.calibrate},
+      {"train", to_json(request.train)},
+      {"replicas", to_json(request.replicas)}};
   // Dimension and bound follow from the data unless the bound was given.
   json["flow"].erase("dimension");
   json["flow"].erase("context");
@@ -136,7 +183,10 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
   request.inference = reader.boolean("inference");
   request.device = reader.text("device");
   request.threads = reader.integer("threads", 1, 4096);
+  request.standardize = reader.boolean("standardize");
+  request.calibrate = reader.boolean("calibrate");
   request.train = train_options_from(reader.object("train"));
+  request.replicas = replica_options_from(reader.object("replicas"));
   return request;
 }
 

@@ -15,9 +15,9 @@ namespace kinflow {
 class Logger;
 
 struct FittedDependence {
-  std::unique_ptr<Dependence> law;  ///< of the training rows
+  std::shared_ptr<const Dependence> law;  ///< of the training rows
   /// Of held-out rows; null where they are taken as independent.
-  std::unique_ptr<Dependence> valid_law;
+  std::shared_ptr<const Dependence> valid_law;
   at::Tensor typical_weights;  ///< as in TrainingData
   at::Tensor valid_weights;    ///< as in TrainingData
   LearnedDependence learned;   ///< without parameters

@@ -69,13 +69,10 @@ nlohmann::json to_json(const TrainOptions& options) {
           {"epochs", options.epochs},
           {"batch_size", options.batch_size},
           {"learning_rate", options.learning_rate},
-          {"weight_decay", options.weight_decay},
           {"patience", options.patience},
           {"seed", options.seed},
-          {"start", options.start},
           {"dependence_rate", options.dependence_rate},
           {"prior", options.prior},
-          {"memory_share", options.memory_share},
           {"grid", options.grid},
           {"stage_epochs", options.stage_epochs}};
 }
@@ -86,15 +83,26 @@ TrainOptions train_options_from(const JsonReader& json) {
           .epochs = json.integer("epochs", 1, kManySteps),
           .batch_size = json.integer("batch_size", 2, kManySteps),
           .learning_rate = json.number("learning_rate", 0, kLargestRate),
-          .weight_decay = json.number("weight_decay", 0, kLargestRate),
           .patience = json.integer("patience", 1, kManySteps),
           .seed = json.seed("seed"),
-          .start = json.number("start", kSmallestParameter, kLargestParameter),
           .dependence_rate = json.number("dependence_rate", 0, kLargestRate),
           .prior = json.number("prior", 0, kLargestRate),
-          .memory_share = json.number("memory_share", 0, 1),
           .grid = json.numbers("grid", kSmallestParameter, kLargestParameter),
           .stage_epochs = json.integer("stage_epochs", 1, kManySteps)};
+}
+
+nlohmann::json to_json(const ReplicaOptions& options) {
+  return {{"count", options.count},
+          {"weight_decays", options.weight_decays},
+          {"memory_shares", options.memory_shares},
+          {"starts", options.starts}};
+}
+
+ReplicaOptions replica_options_from(const JsonReader& json) {
+  return {.count = json.integer("count", 0, kMostReplicas),
+          .weight_decays = json.numbers("weight_decays", 0, kLargestRate),
+          .memory_shares = json.numbers("memory_shares", 0, 1),
+          .starts = json.numbers("starts", kSmallestParameter, kLargestParameter)};
 }
 
 }  // namespace kinflow

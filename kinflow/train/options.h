@@ -31,8 +31,8 @@ inline constexpr std::int64_t kManySteps = 1'000'000'000;
 inline constexpr double kSmallestParameter = 1e-6;  ///< of start and grid
 inline constexpr double kLargestParameter = 1 - 1e-6;
 
-/// The defaults of the members are those for blocks; default_train_options() in fit.h
-/// knows others.
+/// Of one replica. The defaults of the members are those for blocks;
+/// default_train_options() in fit.h knows others.
 struct TrainOptions {
   Schedule schedule = Schedule::joint;
   Estimator estimator = Estimator::memory;
@@ -58,6 +58,22 @@ struct TrainOptions {
   std::vector<double> grid = {};
   /// Schedule `alternating`: epochs of the flow between two stages of the parameters.
   std::int64_t stage_epochs = 25;
+};
+
+inline constexpr std::int64_t kDefaultReplicas = 8;
+inline constexpr std::int64_t kMostReplicas = 100'000;
+
+/// The replicas of one fit, of which validation chooses. Each has its own initial
+/// weights. They take the values below in turn, the weight decays first; each list has
+/// at least one.
+struct ReplicaOptions {
+  /// With schedule `grid` so many for each value. 0: kDefaultReplicas, one with a grid.
+  std::int64_t count = 0;
+  std::vector<double> weight_decays = {0.001, 0.01};
+  /// Of the hybrid estimator.
+  std::vector<double> memory_shares = {0.25, 0};
+  /// Of the dependence parameters. None: 0.3 for blocks, else 0.5.
+  std::vector<double> starts = {};
 };
 
 }  // namespace kinflow

@@ -314,11 +314,26 @@ void Trainer::parameter_stage() {
   }
 }
 
+std::optional<Calibration> Trainer::calibration() const {
+  if (!data_.training_information || data_.valid_law != nullptr) return {};
+  return calibrate(all_latents(flow_, data_.valid, data_.valid_context).latents,
+                   *data_.training_information);
+}
+
+at::Tensor Trainer::valid_row_densities() const {
+  if (!data_.training_information) {
+    return row_log_density(flow_, data_.valid, data_.valid_context);
+  }
+  const auto result = all_latents(flow_, data_.valid, data_.valid_context);
+  const auto calibrated =
+      calibrate(result.latents, *data_.training_information).apply(result);
+  return standard_normal_log_density(calibrated.latents) + calibrated.log_abs_det;
+}
+
 at::Tensor Trainer::valid_nll() const {
   const c10::NoGradGuard no_grad;
   if (data_.valid_law == nullptr) {
-    const auto density = row_log_density(flow_, data_.valid, data_.valid_context);
-    return steady_sum(density)
+    return steady_sum(valid_row_densities())
         .unsqueeze(1)
         .div(static_cast<double>(data_.valid.size(0)))
         .neg()

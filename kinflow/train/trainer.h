@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kinflow/dependence/dependence.h"
+#include "kinflow/flow/calibration.h"
 #include "kinflow/flow/flow.h"
 #include "kinflow/train/batch_pass.h"
 #include "kinflow/train/options.h"
@@ -35,6 +37,9 @@ struct TrainingData {
   at::Tensor typical_weights = {};
   /// log |det| of the standardisation of one row: NLLs are in the data's own units.
   double log_abs_det = 0;
+  /// 1' C^-1 1: validation rows are scored with the latents that they calibrate. Not
+  /// given, or with `valid_law`: with the flow's own.
+  std::optional<double> training_information = {};
 };
 
 /// What one replica did in one epoch.
@@ -101,6 +106,9 @@ class Trainer {
   std::int64_t best_replica() const;
   /// Puts the best weights of every replica back into the flow.
   void restore_best();
+  /// The calibration of the weights that the flow has now; nothing where validation
+  /// rows do not calibrate.
+  std::optional<Calibration> calibration() const;
   /// Validation NLL, its epoch and the dependence parameters [k] at the best weights.
   double best_valid_nll(std::int64_t replica) const;
   std::int64_t best_epoch(std::int64_t replica) const;
@@ -138,6 +146,8 @@ class Trainer {
                                 const at::Tensor& latents) const;
   /// Remembers the latents of today of the replicas where `which` [R, 1] bool holds.
   void reset_memory(const at::Tensor& which);
+  /// Log-densities of the validation rows, [R, m] float64, each by itself.
+  at::Tensor valid_row_densities() const;
   at::Tensor valid_nll() const;
   at::Tensor is_stopped() const;
   void finish_epoch(const at::Tensor& train_nll, const at::Tensor& rate);

@@ -17,6 +17,7 @@
 #include "kinflow/core/version.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/dependence/families.h"
+#include "kinflow/flow/density.h"
 #include "kinflow/train/fit_inference.h"
 #include "kinflow/train/run_folder.h"
 
@@ -88,10 +89,11 @@ void check_paths(const DataRequest& data) {
 std::string group_key(const FitRequest& request) {
   auto json = to_json(request);
   auto& train = json["train"];
-  for (const auto* own : {"estimator", "learning_rate", "weight_decay", "start",
-                          "dependence_rate", "prior", "memory_share", "grid"}) {
+  for (const auto* own :
+       {"estimator", "learning_rate", "dependence_rate", "prior", "grid"}) {
     train.erase(own);
   }
+  json.erase("replicas");
   train["schedule"] = law_of(request.train.schedule);
   return json.dump();
 }
@@ -100,16 +102,30 @@ TrainingGroup::TrainingGroup(std::vector<FitRequest> requests, Logger& logger)
     : requests_(std::move(requests)) {
   const auto& shared = requests_.at(0);
   set_threads(shared.threads);
-  const auto device = find_device(shared.device);
-  const auto type = shared.float64 ? at::kDouble : at::kFloat;
   rows_ = read_fit_rows(shared.data, shared.train.seed);
   notes_ = rows_.relations.notes;
   dependence_ = make_fitted_dependence(shared.data.dependence, shared.train.schedule,
-                                       rows_, device, logger);
+                                       rows_, find_device(shared.device), logger);
+  prepare();
+}
+
+TrainingGroup::TrainingGroup(std::vector<FitRequest> requests, FitRows rows,
+                             FittedDependence dependence)
+    : requests_(std::move(requests)),
+      rows_(std::move(rows)),
+      dependence_(std::move(dependence)) {
+  prepare();
+}
+
+void TrainingGroup::prepare() {
+  const auto& shared = requests_.at(0);
+  const auto device = find_device(shared.device);
+  const auto type = shared.float64 ? at::kDouble : at::kFloat;
   const auto& train = rows_.train;
   const auto& valid = rows_.valid;
-  standardization_ =
-      Standardization::from(train.data, row_weights(*dependence_.law, device));
+  const auto weights = row_weights(*dependence_.law, device);
+  standardization_ = shared.standardize ? Standardization::from(train.data, weights)
+                                        : Standardization::none(train.data.size(1));
   if (train.context.defined()) {
     context_standardization_ = Standardization::from(train.context);
   }
@@ -121,14 +137,21 @@ TrainingGroup::TrainingGroup(std::vector<FitRequest> requests, Logger& logger)
 
   std::vector<at::Tensor> starts;
   std::vector<TrainOptions> replicas;
+  std::vector<std::uint64_t> seeds;
   for (const auto& request : requests_) {
     first_replica_.push_back(static_cast<std::int64_t>(replicas.size()));
-    starts.push_back(dependence_.start(request.data.dependence, request.train));
-    replicas.insert(replicas.end(), static_cast<std::size_t>(starts.back().size(0)),
-                    request.train);
+    for (const auto& plan : plan_replicas(request)) {
+      starts.push_back(dependence_.start(request.data.dependence, plan.options));
+      const auto count = static_cast<std::size_t>(starts.back().size(0));
+      replicas.insert(replicas.end(), count, plan.options);
+      seeds.insert(seeds.end(), count, plan.weights_seed);
+    }
   }
   first_replica_.push_back(static_cast<std::int64_t>(replicas.size()));
-  const std::vector<std::uint64_t> seeds(replicas.size(), shared.train.seed);
+  std::optional<double> information;
+  if (shared.calibrate && rows_.has_valid_table) {
+    information = std::max(weights.sum().item<double>(), 0.0);
+  }
   flow_ = std::make_unique<Flow>(options, seeds, type, device);
   const auto ready = [&](const at::Tensor& values, const Standardization& by) {
     return values.defined() ? by.apply(values).to(device, type) : values;
@@ -142,7 +165,8 @@ TrainingGroup::TrainingGroup(std::vector<FitRequest> requests, Logger& logger)
                    .valid_law = dependence_.valid_law.get(),
                    .valid_weights = dependence_.valid_weights,
                    .typical_weights = dependence_.typical_weights,
-                   .log_abs_det = standardization_.log_abs_det()},
+                   .log_abs_det = standardization_.log_abs_det(),
+                   .training_information = information},
       std::move(replicas), at::cat(starts).to(device));
   if (trainer_->uses_own_team()) set_tensor_threads(1);
 }
@@ -181,16 +205,41 @@ void TrainingGroup::describe(Logger& logger) const {
   }
 }
 
-std::int64_t TrainingGroup::best_replica(std::int64_t run) const {
-  const auto first = first_replica_.at(static_cast<std::size_t>(run));
-  auto best = first;
-  for (auto replica = first;
-       replica < first_replica_[static_cast<std::size_t>(run) + 1]; ++replica) {
-    if (trainer_->best_valid_nll(replica) < trainer_->best_valid_nll(best)) {
-      best = replica;
-    }
+std::vector<std::int64_t> TrainingGroup::ranked_replicas(std::int64_t run) const {
+  const auto end = first_replica_.at(static_cast<std::size_t>(run) + 1);
+  std::vector<std::int64_t> ranked;
+  for (auto replica = first_replica_[static_cast<std::size_t>(run)]; replica < end;
+       ++replica) {
+    if (!trainer_->has_failed(replica) || has_failed(run)) ranked.push_back(replica);
   }
-  return best;
+  std::stable_sort(ranked.begin(), ranked.end(), [&](auto left, auto right) {
+    return trainer_->best_valid_nll(left) < trainer_->best_valid_nll(right);
+  });
+  return ranked;
+}
+
+std::int64_t TrainingGroup::best_replica(std::int64_t run) const {
+  return ranked_replicas(run).front();
+}
+
+void TrainingGroup::restore_best() {
+  trainer_->restore_best();
+  calibration_ = trainer_->calibration();
+}
+
+at::Tensor TrainingGroup::row_log_densities(const TableRows& rows) const {
+  const c10::NoGradGuard no_grad;
+  const auto& like = flow_->values();
+  const auto ready = [&](const at::Tensor& values, const Standardization& by) {
+    return values.defined() ? by.apply(values).to(like.device(), like.scalar_type())
+                            : values;
+  };
+  auto result = all_latents(*flow_, ready(rows.data, standardization_),
+                            ready(rows.context, context_standardization_));
+  if (calibration_) result = calibration_->apply(result);
+  return (standard_normal_log_density(result.latents).to(at::kDouble) +
+          result.log_abs_det.to(at::kDouble) + standardization_.log_abs_det())
+      .cpu();
 }
 
 bool TrainingGroup::has_failed(std::int64_t run) const {
@@ -250,7 +299,7 @@ FitResult TrainingGroup::finish(std::int64_t run, const nlohmann::json& record,
                                 Logger& logger) {
   const auto& request = this->request(run);
   set_threads(request.threads);
-  trainer_->restore_best();
+  restore_best();
   const auto best = best_replica(run);
   FitResult result{.model = {.columns = rows_.columns,
                              .context_columns = request.data.context,

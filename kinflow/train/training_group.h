@@ -24,6 +24,9 @@ class TrainingGroup {
   /// Reads and checks all input; InputError before any training.
   /// @param requests  with defaults, all of one group_key()
   TrainingGroup(std::vector<FitRequest> requests, Logger& logger);
+  /// The same with rows that are in memory, and their dependence.
+  TrainingGroup(std::vector<FitRequest> requests, FitRows rows,
+                FittedDependence dependence);
 
   Trainer& trainer() { return *trainer_; }
   const FittedDependence& dependence() const { return dependence_; }
@@ -41,11 +44,21 @@ class TrainingGroup {
   /// The history of a run's replicas, numbered from 0, to its last epoch.
   std::vector<EpochRecord> history(std::int64_t run) const;
 
+  /// Goes back to the best weights of every replica, for the functions below.
+  void restore_best();
+  /// The replicas of a run, the best by validation first; those that failed are left
+  /// out unless all did.
+  std::vector<std::int64_t> ranked_replicas(std::int64_t run) const;
+  /// Log-densities in nats of rows by themselves under every replica's best weights,
+  /// [R, n] float64.
+  at::Tensor row_log_densities(const TableRows& rows) const;
+
   /// The best replica of a trained run as a model, with errors and tests if asked for.
   /// @param record  of the run, whose request and hashes the model keeps
   FitResult finish(std::int64_t run, const nlohmann::json& record, Logger& logger);
 
  private:
+  void prepare();
   at::Tensor final_parameters(const FitRequest& request, const Model& model,
                               const at::Tensor& trained, Logger& logger) const;
   void add_inference(const at::Tensor& parameters, Model& model, Logger& logger) const;
@@ -58,6 +71,7 @@ class TrainingGroup {
   Standardization context_standardization_;
   std::vector<std::string> notes_;  // about the relations of rows, for the user
   std::unique_ptr<Flow> flow_;
+  std::optional<Calibration> calibration_;  // of the best weights
   std::unique_ptr<Trainer> trainer_;
 };
 

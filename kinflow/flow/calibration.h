@@ -1,0 +1,35 @@
+// Where independent rows place the latents of flows that were trained on dependent
+// ones.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "kinflow/flow/layer.h"
+
+namespace kinflow {
+
+/// Calibrated latents are (u - mean) / deviation, column by column, for each replica.
+///
+/// Dependent rows tell little about the mean and the spread of the population: n rows
+/// of a few families are worth a few rows. Independent rows, though fewer and used for
+/// nothing else but to choose among flows, tell these 2 p numbers well.
+struct Calibration {
+  at::Tensor mean;       ///< [R, p] float64
+  at::Tensor deviation;  ///< [R, p] float64, positive
+
+  /// Calibrated latents [R, n, p] and log-determinants [R, n], float64.
+  LatentResult apply(const LatentResult& result) const;
+  /// Latents of the flow from calibrated ones, [R, n, p] float64.
+  at::Tensor undo(const at::Tensor& calibrated) const;
+  /// That of one replica, with R = 1.
+  Calibration of_replica(std::int64_t replica) const;
+};
+
+/// Mean and deviation of the latents of independent rows, taken together with what the
+/// training rows say: that the latents are standard normal, with the weight of so many
+/// independent rows as they are worth.
+/// @param latents  [R, m, p], of independent rows
+/// @param training_information  1' C^-1 1, at least 0
+Calibration calibrate(const at::Tensor& latents, double training_information);
+
+}  // namespace kinflow
