@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <variant>
 
 #include "kinflow/core/error.h"
+#include "kinflow/report/legend.h"
 
 namespace kinflow {
 namespace {
@@ -30,18 +32,21 @@ constexpr double kWidthPerTick = 28;
 // Font heights in parts of the text size.
 constexpr double kCapHeight = kFontCapHeight / kFontUnitsPerEm;
 
-// A figure's minus is as wide as its digits, unlike a hyphen.
-std::string with_minus_sign(std::string label) {
-  for (std::size_t at = 0; (at = label.find('-', at)) != std::string::npos; ++at) {
-    label.replace(at, 1, "\u2212");
+// Round numbers, with minus signs as wide as digits in place of hyphens.
+Ticks number_ticks(Limits limits, int most) {
+  Ticks ticks = nice_ticks(limits, most);
+  for (auto& label : ticks.labels) {
+    for (std::size_t at = 0; (at = label.find('-', at)) != std::string::npos; ++at) {
+      label.replace(at, 1, "\u2212");
+    }
   }
-  return label;
+  return ticks;
 }
 
 double widest(const std::vector<std::string>& labels, double size) {
   double width = 0;
   for (const auto& label : labels) {
-    width = std::max(width, text_width(with_minus_sign(label), {.size = size}));
+    width = std::max(width, text_width(label, {.size = size}));
   }
   return width;
 }
@@ -54,19 +59,58 @@ struct Axes {
   double room_left, room_right, room_top, room_below;
 };
 
+// Limits of the layers' y, raised at the top until the legend hides no data.
+Limits limits_with_legend(const Panel& panel, Limits x, const FigureOptions& options) {
+  constexpr int kMostSteps = 20;
+  constexpr double kStep = 0.05;
+  const Limits tight = usable_limits(limits_of_layers(panel.layers, false));
+  const double step = kStep * (tight.high - tight.low);
+  for (const auto& layer : panel.layers) {
+    if (std::holds_alternative<HeatMap>(layer)) return tight;
+  }
+  PlotArea area{{0, 0, options.panel_width, options.panel_height}, x, tight, 1};
+  for (int i = 0; i <= kMostSteps; ++i) {
+    if (legend_is_clear(area, panel.layers, kTickLabelSize)) return area.y;
+    area.y.high += step;
+  }
+  return tight;
+}
+
+// The given ticks inside the limits, or as many round numbers as have room.
+Ticks x_ticks_of(const Panel& panel, Limits x, double width) {
+  if (panel.x_ticks) {
+    const auto& [positions, labels] = *panel.x_ticks;
+    if (positions.size() != labels.size()) {
+      throw InputError(fmt::format(
+          "[draw_figure] expected a label for every tick, received {} ticks "
+          "and {} labels",
+          positions.size(), labels.size()));
+    }
+    Ticks inside;
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      if (!(positions[i] >= x.low && positions[i] <= x.high)) continue;
+      inside.positions.push_back(positions[i]);
+      inside.labels.push_back(labels[i]);
+    }
+    return inside;
+  }
+  for (int most = static_cast<int>(width / kWidthPerTick);; --most) {
+    Ticks ticks = number_ticks(x, most);
+    const double room = widest(ticks.labels, kTickLabelSize) + 2 * kTickGap;
+    const auto count = static_cast<double>(ticks.labels.size());
+    if (most <= 1 || count * room < width) return ticks;
+  }
+}
+
 Axes make_axes(const Panel& panel, const FigureOptions& options) {
   for (const auto& layer : panel.layers) check_layer(layer);
   Axes axes{};
   axes.x = usable_limits(panel.x.value_or(limits_of_layers(panel.layers, true)));
-  axes.y = usable_limits(panel.y.value_or(limits_of_layers(panel.layers, false)));
+  axes.y =
+      panel.y ? usable_limits(*panel.y) : limits_with_legend(panel, axes.x, options);
   axes.y_ticks =
-      nice_ticks(axes.y, static_cast<int>(options.panel_height / kHeightPerTick));
-  for (int most = static_cast<int>(options.panel_width / kWidthPerTick);; --most) {
-    axes.x_ticks = nice_ticks(axes.x, most);
-    const auto count = static_cast<double>(axes.x_ticks.labels.size());
-    const double width = widest(axes.x_ticks.labels, kTickLabelSize) + 2 * kTickGap;
-    if (most <= 1 || count * width < options.panel_width) break;
-  }
+      number_ticks(axes.y, static_cast<int>(options.panel_height / kHeightPerTick));
+  axes.x_ticks = x_ticks_of(panel, axes.x, options.panel_width);
   const double labels_y =
       panel.tick_labels_y ? widest(axes.y_ticks.labels, kTickLabelSize) + kTickGap : 0;
   axes.y_label_distance = kTickLength + labels_y + 2 * kTickGap;
@@ -127,8 +171,7 @@ class Painter {
       const double y = area.to_pixel(0, ticks.positions[i]).y;
       horizontal_tick(box.right, y);
       canvas_.text({box.right + (kTickLength + kTickGap) * scale_, centered(y)},
-                   with_minus_sign(ticks.labels[i]),
-                   style(kTickLabelSize, kFaintInk, 0));
+                   ticks.labels[i], style(kTickLabelSize, kFaintInk, 0));
     }
     const double distance = color_bar_room(ticks) - kPanelGap - kColorBarWidth;
     upwards({box.right + distance * scale_, middle(box).y}, bar.label);
@@ -178,15 +221,14 @@ class Painter {
                    kInk);
       const double baseline =
           plot.bottom + length + gap + kTickLabelSize * kCapHeight * scale_;
-      canvas_.text({x, baseline}, with_minus_sign(axes.x_ticks.labels[i]),
+      canvas_.text({x, baseline}, axes.x_ticks.labels[i],
                    style(kTickLabelSize, kFaintInk, 0.5));
     }
     for (std::size_t i = 0; i < axes.y_ticks.positions.size(); ++i) {
       const double y = area.to_pixel(0, axes.y_ticks.positions[i]).y;
       horizontal_tick(plot.left - length, y);
       if (!panel.tick_labels_y) continue;
-      canvas_.text({plot.left - length - gap, centered(y)},
-                   with_minus_sign(axes.y_ticks.labels[i]),
+      canvas_.text({plot.left - length - gap, centered(y)}, axes.y_ticks.labels[i],
                    style(kTickLabelSize, kFaintInk, 1));
     }
   }
@@ -236,8 +278,8 @@ Canvas draw_figure(const std::vector<Panel>& panels, const FigureOptions& option
     room_right = std::max(room_right, axes[i].room_right);
   }
   if (options.color_bar) {
-    bar_ticks = nice_ticks({0, options.color_bar->maximum},
-                           static_cast<int>(options.panel_height / kHeightPerTick));
+    bar_ticks = number_ticks({0, options.color_bar->maximum},
+                             static_cast<int>(options.panel_height / kHeightPerTick));
     room_right = std::max(room_right, Painter::color_bar_room(bar_ticks));
   }
   const double width =

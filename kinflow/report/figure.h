@@ -11,7 +11,8 @@
 
 namespace kinflow {
 
-/// One plot. Limits that are not given are those of the layers.
+/// One plot. Limits that are not given are those of the layers, and leave room for the
+/// legend where there is no density.
 struct Panel {
   std::string title{};
   std::string subtitle{};
@@ -19,6 +20,7 @@ struct Panel {
   std::string y_label{};
   std::optional<Limits> x{};
   std::optional<Limits> y{};
+  std::optional<Ticks> x_ticks{};   ///< e.g. names of categories; else round numbers
   std::vector<PlotLayer> layers{};  ///< the first lies at the bottom
   bool tick_labels_y = true;  ///< off where the panel to the left has the same axis
 };
@@ -39,7 +41,8 @@ struct FigureOptions {
 };
 
 /// Draws the panels from left to right, then downwards. InputError where there is no
-/// panel, a layer's vectors differ in length, or the picture would be too large.
+/// panel, a layer or ticks are refused by their checks, or the picture would be too
+/// large.
 Canvas draw_figure(const std::vector<Panel>& panels, const FigureOptions& options = {});
 
 }  // namespace kinflow

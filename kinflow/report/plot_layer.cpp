@@ -1,11 +1,10 @@
-// Drawing of densities, points, lines and legends.
+// Drawing of densities, points, lines and error bars.
 #include "kinflow/report/plot_layer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -66,8 +65,9 @@ void draw(Canvas& canvas, const PlotArea& area, const HeatMap& map) {
 
 void draw(Canvas& canvas, const PlotArea& area, const Points& cloud) {
   for (std::size_t i = 0; i < cloud.x.size(); ++i) {
-    canvas.disc(area.to_pixel(cloud.x[i], cloud.y[i]), cloud.radius * area.scale,
-                cloud.color, cloud.alpha);
+    const double radius = cloud.radii.empty() ? cloud.radius : cloud.radii[i];
+    canvas.disc(area.to_pixel(cloud.x[i], cloud.y[i]), radius * area.scale, cloud.color,
+                cloud.alpha);
   }
 }
 
@@ -95,9 +95,12 @@ void draw_dashed(Canvas& canvas, const Stroke& stroke, double dash, double line_
   }
 }
 
-void draw_stroke(Canvas& canvas, const Stroke& stroke, const Series& series,
-                 double scale) {
-  const double width = series.line_width * scale;
+void draw(Canvas& canvas, const PlotArea& area, const Series& series) {
+  Stroke stroke;
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
+    stroke.push_back(area.to_pixel(series.x[i], series.y[i]));
+  }
+  const double width = series.line_width * area.scale;
   if (series.dashed) {
     draw_dashed(canvas, stroke, 3 * width, width, series.color);
   } else {
@@ -105,53 +108,65 @@ void draw_stroke(Canvas& canvas, const Stroke& stroke, const Series& series,
   }
 }
 
-void draw(Canvas& canvas, const PlotArea& area, const Series& series) {
-  Stroke stroke;
-  for (std::size_t i = 0; i < series.x.size(); ++i) {
-    stroke.push_back(area.to_pixel(series.x[i], series.y[i]));
-  }
-  draw_stroke(canvas, stroke, series, area.scale);
-}
-
-// Calls a function with the layer where it holds points or a line.
-template <typename Function>
-void with_data(const PlotLayer& layer, Function function) {
-  if (const auto* cloud = std::get_if<Points>(&layer)) function(*cloud);
-  if (const auto* series = std::get_if<Series>(&layer)) function(*series);
-}
-
-std::size_t data_inside(const PlotArea& area, const std::vector<PlotLayer>& layers,
-                        const Rectangle& box) {
-  std::size_t count = 0;
-  for (const auto& layer : layers) {
-    with_data(layer, [&](const auto& data) {
-      for (std::size_t i = 0; i < data.x.size(); ++i) {
-        const Point p = area.to_pixel(data.x[i], data.y[i]);
-        count +=
-            p.x >= box.left && p.x <= box.right && p.y >= box.top && p.y <= box.bottom;
-      }
-    });
-  }
-  return count;
-}
-
-Rectangle emptiest_corner(const PlotArea& area, const std::vector<PlotLayer>& layers,
-                          double width, double height) {
-  const auto& r = area.pixels;
-  const double gap = 4 * area.scale;
-  Rectangle best{};
-  std::size_t fewest = std::numeric_limits<std::size_t>::max();
-  for (const double top : {r.top + gap, r.bottom - gap - height}) {
-    for (const double left : {r.right - gap - width, r.left + gap}) {
-      const Rectangle corner{left, top, left + width, top + height};
-      const std::size_t inside = data_inside(area, layers, corner);
-      if (inside < fewest) {
-        fewest = inside;
-        best = corner;
-      }
+void draw(Canvas& canvas, const PlotArea& area, const Intervals& bars) {
+  const double width = bars.line_width * area.scale;
+  const double half_cap = 0.5 * (bars.cap_width * area.scale - width);
+  for (std::size_t i = 0; i < bars.x.size(); ++i) {
+    const Point low = area.to_pixel(bars.x[i], bars.low[i]);
+    const Point high = area.to_pixel(bars.x[i], bars.high[i]);
+    if (!std::isfinite(low.y) || !std::isfinite(high.y)) continue;
+    canvas.line({low, high}, width, bars.color);
+    for (const Point& end : {low, high}) {
+      canvas.line({{end.x - half_cap, end.y}, {end.x + half_cap, end.y}}, width,
+                  bars.color);
     }
   }
-  return best;
+}
+
+void require_length(std::size_t length, const char* what, std::size_t expected) {
+  if (length == expected) return;
+  throw InputError(fmt::format("[figure] expected as many {} as x, received {} and {}",
+                               what, length, expected));
+}
+
+void check(const HeatMap& map) {
+  const auto& d = map.density;
+  if (d.values.size() == d.rows * d.columns) return;
+  throw InputError(fmt::format("[figure] expected {} x {} densities, received {}",
+                               d.rows, d.columns, d.values.size()));
+}
+
+void check(const Points& cloud) {
+  require_length(cloud.y.size(), "y", cloud.x.size());
+  if (!cloud.radii.empty()) require_length(cloud.radii.size(), "radii", cloud.x.size());
+}
+
+void check(const Series& series) {
+  require_length(series.y.size(), "y", series.x.size());
+}
+
+void check(const Intervals& bars) {
+  require_length(bars.low.size(), "low ends", bars.x.size());
+  require_length(bars.high.size(), "high ends", bars.x.size());
+  for (std::size_t i = 0; i < bars.x.size(); ++i) {
+    if (!(bars.high[i] < bars.low[i])) continue;
+    throw InputError(
+        fmt::format("[figure] expected intervals from low to high, received {} to {}",
+                    bars.low[i], bars.high[i]));
+  }
+}
+
+// Adds the x or y of a layer without a density.
+void add_values(std::vector<double>& values, const PlotLayer& layer, bool is_x) {
+  const auto add = [&](const std::vector<double>& more) {
+    values.insert(values.end(), more.begin(), more.end());
+  };
+  if (const auto* bars = std::get_if<Intervals>(&layer)) {
+    add(is_x ? bars->x : bars->low);
+    if (!is_x) add(bars->high);
+  }
+  if (const auto* cloud = std::get_if<Points>(&layer)) add(is_x ? cloud->x : cloud->y);
+  if (const auto* line = std::get_if<Series>(&layer)) add(is_x ? line->x : line->y);
 }
 
 }  // namespace
@@ -162,20 +177,7 @@ Point PlotArea::to_pixel(double data_x, double data_y) const {
 }
 
 void check_layer(const PlotLayer& layer) {
-  if (const auto* map = std::get_if<HeatMap>(&layer)) {
-    const auto& d = map->density;
-    if (d.values.size() != d.rows * d.columns) {
-      throw InputError(fmt::format("[figure] expected {} x {} densities, received {}",
-                                   d.rows, d.columns, d.values.size()));
-    }
-  }
-  with_data(layer, [](const auto& data) {
-    if (data.x.size() != data.y.size()) {
-      throw InputError(
-          fmt::format("[figure] expected as many x as y, received {} and {}",
-                      data.x.size(), data.y.size()));
-    }
-  });
+  std::visit([](const auto& data) { check(data); }, layer);
 }
 
 Limits limits_of_layers(const std::vector<PlotLayer>& layers, bool is_x) {
@@ -184,10 +186,7 @@ Limits limits_of_layers(const std::vector<PlotLayer>& layers, bool is_x) {
     if (const auto* map = std::get_if<HeatMap>(&layer)) {
       return usable_limits(is_x ? map->density.x : map->density.y);
     }
-    with_data(layer, [&](const auto& data) {
-      const auto& more = is_x ? data.x : data.y;
-      values.insert(values.end(), more.begin(), more.end());
-    });
+    add_values(values, layer, is_x);
   }
   return limits_of(values);
 }
@@ -195,41 +194,6 @@ Limits limits_of_layers(const std::vector<PlotLayer>& layers, bool is_x) {
 void draw_layer(Canvas& canvas, const PlotArea& area, const PlotLayer& layer) {
   canvas.clip(area.pixels);
   std::visit([&](const auto& data) { draw(canvas, area, data); }, layer);
-  canvas.unclip();
-}
-
-void draw_legend(Canvas& canvas, const PlotArea& area,
-                 const std::vector<PlotLayer>& layers, double text_size) {
-  const TextStyle style{.size = text_size * area.scale};
-  const double row = 1.4 * style.size, key = 1.6 * style.size, gap = 0.4 * style.size;
-  double width = 0, rows = 0;
-  for (const auto& layer : layers) {
-    with_data(layer, [&](const auto& data) {
-      if (data.name.empty()) return;
-      width = std::max(width, text_width(data.name, style));
-      ++rows;
-    });
-  }
-  if (rows == 0) return;
-  const Rectangle box =
-      emptiest_corner(area, layers, width + key + 3 * gap, rows * row + gap);
-  canvas.clip(area.pixels);
-  canvas.fill(box, kWhite, 0.85);
-  const double x = box.left + gap;
-  double y = box.top + (gap + row) / 2;
-  for (const auto& layer : layers) {
-    with_data(layer, [&](const auto& data) {
-      if (data.name.empty()) return;
-      if (const auto* series = std::get_if<Series>(&layer)) {
-        draw_stroke(canvas, {{x, y}, {x + key, y}}, *series, area.scale);
-      } else {
-        canvas.disc({x + key / 2, y}, 0.25 * style.size, data.color);
-      }
-      const double half_capital = style.size * kFontCapHeight / kFontUnitsPerEm / 2;
-      canvas.text({x + key + gap, y + half_capital}, data.name, style);
-      y += row;
-    });
-  }
   canvas.unclip();
 }
 

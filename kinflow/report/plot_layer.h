@@ -1,4 +1,5 @@
-// What can be drawn inside the axes of a panel: densities, points and lines.
+// What can be drawn inside the axes of a panel: densities, points, lines and
+// error bars.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,8 @@ struct Points {
   std::vector<double> x{};
   std::vector<double> y{};  ///< as many as x
   Color color = kInk;
-  double radius = 1;  ///< in points of the figure
+  double radius = 1;            ///< in points of the figure
+  std::vector<double> radii{};  ///< as many as x, in place of `radius`; or empty
   double alpha = 1;
 };
 
@@ -49,7 +51,19 @@ struct Series {
   bool dashed = false;
 };
 
-using PlotLayer = std::variant<HeatMap, Points, Series>;
+/// Vertical bars with caps, e.g. standard errors; those that are not finite are left
+/// out.
+struct Intervals {
+  std::string name{};  ///< in the legend; empty: not there
+  std::vector<double> x{};
+  std::vector<double> low{};   ///< as many as x
+  std::vector<double> high{};  ///< as many as x, none below its `low`
+  Color color = kInk;
+  double line_width = 0.9;  ///< in points of the figure
+  double cap_width = 5;     ///< from end to end, in points of the figure
+};
+
+using PlotLayer = std::variant<HeatMap, Points, Series, Intervals>;
 
 /// Where a panel's data go on the canvas.
 struct PlotArea {
@@ -61,7 +75,8 @@ struct PlotArea {
   Point to_pixel(double data_x, double data_y) const;
 };
 
-/// InputError where the vectors of the layer differ in length.
+/// InputError where the vectors of the layer differ in length or an interval ends below
+/// its beginning.
 void check_layer(const PlotLayer& layer);
 
 /// Limits of the layers' x (or y): those of the first density, else of all finite data
@@ -70,10 +85,6 @@ Limits limits_of_layers(const std::vector<PlotLayer>& layers, bool is_x);
 
 /// Draws one layer, clipped to the area.
 void draw_layer(Canvas& canvas, const PlotArea& area, const PlotLayer& layer);
-
-/// Names the layers that have a name, in the corner of the area with the fewest data.
-void draw_legend(Canvas& canvas, const PlotArea& area,
-                 const std::vector<PlotLayer>& layers, double text_size);
 
 /// The rows of the `count` largest groups (of at least two rows) in category colours,
 /// the largest first, above all other rows in grey.

@@ -3,35 +3,19 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <limits>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "kinflow/core/error.h"
 #include "kinflow/report/four_panel.h"
+#include "tests/report/pixels.h"
 
 namespace kinflow {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::set<std::array<std::uint8_t, 3>> colors_of(const Canvas& canvas) {
-  std::set<std::array<std::uint8_t, 3>> colors;
-  for (int y = 0; y < canvas.height(); ++y) {
-    for (int x = 0; x < canvas.width(); ++x) {
-      const Color c = canvas.pixel(x, y);
-      colors.insert({c.red, c.green, c.blue});
-    }
-  }
-  return colors;
-}
-
-bool shows(const Canvas& canvas, Color c) {
-  return colors_of(canvas).contains({c.red, c.green, c.blue});
-}
 
 TEST(DensityColor, StartsWhiteAndDarkensInEqualSteps) {
   EXPECT_EQ(density_color(0), kWhite);
@@ -128,10 +112,12 @@ TEST(Figure, DensityThatIsNotANumberIsShownAsMissing) {
 TEST(Figure, OddDataAreDrawnWithoutHarm) {
   const std::vector<double> odd{kNan, kInfinity, -kInfinity, 1e308, -1e308, 0};
   const Panel empty;
-  const Panel no_values{.layers = {HeatMap{}, Points{}, Series{}}};
-  const Panel not_finite{.layers = {Series{.name = "a", .x = odd, .y = odd},
-                                    Series{.x = odd, .y = odd, .dashed = true},
-                                    Points{.name = "b", .x = odd, .y = odd}}};
+  const Panel no_values{.layers = {HeatMap{}, Points{}, Series{}, Intervals{}}};
+  const Panel not_finite{
+      .layers = {Series{.name = "a", .x = odd, .y = odd},
+                 Series{.x = odd, .y = odd, .dashed = true},
+                 Intervals{.name = "c", .x = odd, .low = odd, .high = odd},
+                 Points{.name = "b", .x = odd, .y = odd}}};
   const Panel equal_limits{.x = Limits{3, 3},
                            .y = Limits{kNan, kInfinity},
                            .layers = {Points{.x = {3, 3}, .y = {7, 7}}}};

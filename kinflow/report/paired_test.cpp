@@ -1,0 +1,86 @@
+// Means, standard errors and the paired t-test.
+#include "kinflow/report/paired_test.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kinflow/core/error.h"
+#include "kinflow/core/student_t.h"
+
+namespace kinflow {
+namespace {
+
+void require_finite(const std::vector<double>& values, const char* where,
+                    const char* what) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    throw InputError(fmt::format("[{}] expected finite {}, received {} at place {}",
+                                 where, what, values[i], i + 1));
+  }
+}
+
+// The mean as a distance from the first value, which is exact where all are equal.
+double mean_of(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  double mean = values.front();
+  for (const double v : values) mean += v / count - values.front() / count;
+  return mean;
+}
+
+// Deviations are squared in units of the largest, so that none overflows or vanishes.
+double standard_error_of(const std::vector<double>& values, double mean) {
+  const auto count = static_cast<double>(values.size());
+  if (values.size() < 2) return std::numeric_limits<double>::quiet_NaN();
+  double largest = 0, squares = 0;
+  for (const double v : values) largest = std::max(largest, std::abs(v - mean));
+  if (largest == 0) return 0;
+  for (const double v : values) {
+    const double part = (v - mean) / largest;
+    squares += part * part;
+  }
+  return largest * std::sqrt(squares / (count - 1) / count);
+}
+
+double ratio_by_sign(double mean) {
+  return mean == 0 ? 0 : std::copysign(std::numeric_limits<double>::infinity(), mean);
+}
+
+}  // namespace
+
+MeanAndError mean_and_standard_error(const std::vector<double>& values) {
+  constexpr auto kWhere = "mean_and_standard_error";
+  if (values.empty()) {
+    throw InputError(fmt::format("[{}] expected a value, received none", kWhere));
+  }
+  require_finite(values, kWhere, "values");
+  const double mean = mean_of(values);
+  return {values.size(), mean, standard_error_of(values, mean)};
+}
+
+PairedTest paired_test(const std::vector<double>& lower,
+                       const std::vector<double>& higher) {
+  if (lower.size() != higher.size() || lower.size() < 2) {
+    throw InputError(fmt::format(
+        "[paired_test] expected at least 2 pairs, received {} and {} values",
+        lower.size(), higher.size()));
+  }
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    differences.push_back(higher[i] - lower[i]);
+  }
+  require_finite(differences, "paired_test", "differences");
+  PairedTest test;
+  test.pairs = lower.size();
+  test.mean_difference = mean_of(differences);
+  test.standard_error = standard_error_of(differences, test.mean_difference);
+  test.t = test.standard_error > 0 ? test.mean_difference / test.standard_error
+                                   : ratio_by_sign(test.mean_difference);
+  test.degrees_of_freedom = static_cast<double>(test.pairs - 1);
+  test.p_value = student_t_tail(test.t, test.degrees_of_freedom);
+  return test;
+}
+
+}  // namespace kinflow
