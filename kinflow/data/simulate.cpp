@@ -11,11 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/output_folder.h"
 #include "kinflow/core/random.h"
 #include "kinflow/data/npy.h"
 #include "kinflow/data/write_table.h"
@@ -302,19 +302,7 @@ std::string simulated_block_label(std::int64_t block) {
 }
 
 void write_simulation(const std::string& directory, const Simulation& simulation) {
-  std::error_code error;
-  const bool is_new = std::filesystem::create_directories(directory, error);
-  if (error || !std::filesystem::is_directory(directory, error)) {
-    throw InputError(
-        fmt::format("{}: cannot make the folder ({})", directory,
-                    error ? error.message() : "a file of that name exists"));
-  }
-  try {
-    write_files(directory, simulation);
-  } catch (const InputError&) {
-    if (is_new) std::filesystem::remove_all(directory, error);
-    throw;
-  }
+  fill_folder(directory, [&] { write_files(directory, simulation); });
 }
 
 }  // namespace kinflow

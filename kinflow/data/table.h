@@ -98,6 +98,9 @@ std::vector<std::string> labels(const Table& table, const std::string& column,
 /// The same for all rows.
 std::vector<std::string> labels(const Table& table, const std::string& column);
 
+/// A column as the text of its cells, missing ones too.
+std::vector<std::string> cell_texts(const Table& table, const std::string& column);
+
 /// A column of points in time.
 struct TimeColumn {
   std::vector<double> values;  ///< numbers as they are, dates in days since 1970

@@ -174,6 +174,16 @@ std::vector<std::string> labels(const Table& table, const std::string& column) {
   return labels(table, column, all_rows(table));
 }
 
+std::vector<std::string> cell_texts(const Table& table, const std::string& column) {
+  const RowReader reader(table, {table.column_index(column)});
+  std::vector<std::string> result;
+  result.reserve(static_cast<std::size_t>(table.rows()));
+  for (std::int64_t row = 0; row < table.rows(); ++row) {
+    reader.read(row, [&](int, auto cell) { result.push_back(to_text(cell)); });
+  }
+  return result;
+}
+
 TimeColumn times(const Table& table, const std::string& column,
                  const std::vector<std::int64_t>& rows) {
   const RowReader reader(table, {table.column_index(column)});

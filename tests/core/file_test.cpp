@@ -7,6 +7,7 @@
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/input_file.h"
+#include "kinflow/core/output_folder.h"
 #include "tests/data/helpers.h"
 
 namespace kinflow {
@@ -91,6 +92,24 @@ TEST(AtomicFile, ALinkKeepsPointingAtItsFile) {
   write_file_atomically(folder.path("link"), "new");
   EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link")));
   EXPECT_EQ(content_of(folder.path("target")), "new");
+}
+
+TEST(OutputFolder, AFailureTakesANewFolderAwayAndLeavesAnOldOne) {
+  const TemporaryFolder folder;
+  for (const char* name : {"new", "slash/"}) {
+    const std::string path = folder.path(name);
+    EXPECT_EQ(input_error_of([&] {
+                fill_folder(path, [&] {
+                  write_file_atomically(path + "/first", "1");
+                  throw InputError("no second file");
+                });
+              }),
+              "no second file");
+    EXPECT_FALSE(std::filesystem::exists(path)) << path;
+  }
+  folder.write("old", "kept");
+  input_error_of([&] { fill_folder(folder.path(), [] { throw InputError(""); }); });
+  EXPECT_EQ(content_of(folder.path("old")), "kept");
 }
 
 TEST(InputFile, TheEndBeforeTheDataIsAnError) {

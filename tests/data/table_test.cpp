@@ -264,6 +264,10 @@ TEST(Table, LabelsMustBeText) {
             "t.csv:2: column 'g': expected a label of UTF-8 text, found 'M\\xfcller'");
 }
 
+TEST(Table, CellsAreTextAlsoWhereTheyAreMissing) {
+  EXPECT_EQ(cell_texts(csv("a,b\n1,x\n2,\n3, NA \n"), "b"), (Labels{"x", "", "NA"}));
+}
+
 TEST(Table, TimesAreNumbersOrDates) {
   const std::vector<std::int64_t> rows = {0, 1};
   EXPECT_EQ(times(csv("t\n1.5\n-2\n"), "t", rows).values, (Numbers{1.5, -2}));
