@@ -69,6 +69,16 @@ void check_spread(const at::Tensor& rows, const std::vector<std::string>& names,
 
 }  // namespace
 
+void hold_out(const DataRequest& request, std::uint64_t seed, FitRows& rows) {
+  const auto parts = split_rows(rows.train, request, seed);
+  rows.valid = select_rows(rows.train, parts.valid);
+  rows.train = select_rows(rows.train, parts.train);
+  rows.valid_relations = select_rows(rows.relations, parts.valid);
+  auto notes = std::move(rows.relations.notes);
+  rows.relations = select_rows(rows.relations, parts.train);
+  rows.relations.notes = std::move(notes);
+}
+
 FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
   const auto table = read_table(request.table);
   FitRows rows;
@@ -112,13 +122,7 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
     rows.valid = read_rows(request.valid_table, scored);
     rows.has_valid_table = true;
   } else {
-    const auto parts = split_rows(rows.train, request, seed);
-    rows.valid = select_rows(rows.train, parts.valid);
-    rows.train = select_rows(rows.train, parts.train);
-    rows.valid_relations = select_rows(rows.relations, parts.valid);
-    auto notes = std::move(rows.relations.notes);
-    rows.relations = select_rows(rows.relations, parts.train);
-    rows.relations.notes = std::move(notes);
+    hold_out(request, seed, rows);
     if (rows.train.data.size(0) < 2) {
       throw InputError(
           fmt::format("{}: expected at least 2 training rows, found {} after "

@@ -42,6 +42,10 @@ struct FitRows {
   bool has_valid_table = false;
 };
 
+/// Takes validation rows out of the training rows and their relations.
+/// @param request  with a way to split
+void hold_out(const DataRequest& request, std::uint64_t seed, FitRows& rows);
+
 /// Reads, checks and splits. Throws InputError; writes nothing.
 FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed);
 

@@ -314,19 +314,18 @@ void Trainer::parameter_stage() {
   }
 }
 
-std::optional<Calibration> Trainer::calibration() const {
-  if (!data_.training_information || data_.valid_law != nullptr) return {};
+Calibration Trainer::calibration() const {
   return calibrate(all_latents(flow_, data_.valid, data_.valid_context).latents,
-                   *data_.training_information);
+                   data_.training_information);
 }
 
 at::Tensor Trainer::valid_row_densities() const {
-  if (!data_.training_information) {
+  if (!data_.calibrates) {
     return row_log_density(flow_, data_.valid, data_.valid_context);
   }
   const auto result = all_latents(flow_, data_.valid, data_.valid_context);
   const auto calibrated =
-      calibrate(result.latents, *data_.training_information).apply(result);
+      calibrate(result.latents, data_.training_information).apply(result);
   return standard_normal_log_density(calibrated.latents) + calibrated.log_abs_det;
 }
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,9 +36,11 @@ struct TrainingData {
   at::Tensor typical_weights = {};
   /// log |det| of the standardisation of one row: NLLs are in the data's own units.
   double log_abs_det = 0;
-  /// 1' C^-1 1: validation rows are scored with the latents that they calibrate. Not
-  /// given, or with `valid_law`: with the flow's own.
-  std::optional<double> training_information = {};
+  /// 1' C^-1 1, so many independent rows as the training rows are worth.
+  double training_information = 0;
+  /// Whether validation rows are scored with the latents that they calibrate. Not with
+  /// `valid_law`.
+  bool calibrates = false;
 };
 
 /// What one replica did in one epoch.
@@ -106,9 +107,9 @@ class Trainer {
   std::int64_t best_replica() const;
   /// Puts the best weights of every replica back into the flow.
   void restore_best();
-  /// The calibration of the weights that the flow has now; nothing where validation
-  /// rows do not calibrate.
-  std::optional<Calibration> calibration() const;
+  /// The calibration by the validation rows, which must be independent, of the weights
+  /// that the flow has now.
+  Calibration calibration() const;
   /// Validation NLL, its epoch and the dependence parameters [k] at the best weights.
   double best_valid_nll(std::int64_t replica) const;
   std::int64_t best_epoch(std::int64_t replica) const;

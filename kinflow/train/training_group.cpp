@@ -148,10 +148,6 @@ void TrainingGroup::prepare() {
     }
   }
   first_replica_.push_back(static_cast<std::int64_t>(replicas.size()));
-  std::optional<double> information;
-  if (shared.calibrate && rows_.has_valid_table) {
-    information = std::max(weights.sum().item<double>(), 0.0);
-  }
   flow_ = std::make_unique<Flow>(options, seeds, type, device);
   const auto ready = [&](const at::Tensor& values, const Standardization& by) {
     return values.defined() ? by.apply(values).to(device, type) : values;
@@ -166,7 +162,8 @@ void TrainingGroup::prepare() {
                    .valid_weights = dependence_.valid_weights,
                    .typical_weights = dependence_.typical_weights,
                    .log_abs_det = standardization_.log_abs_det(),
-                   .training_information = information},
+                   .training_information = std::max(weights.sum().item<double>(), 0.0),
+                   .calibrates = calibrates()},
       std::move(replicas), at::cat(starts).to(device));
   if (trainer_->uses_own_team()) set_tensor_threads(1);
 }
@@ -222,9 +219,14 @@ std::int64_t TrainingGroup::best_replica(std::int64_t run) const {
   return ranked_replicas(run).front();
 }
 
-void TrainingGroup::restore_best() {
+bool TrainingGroup::calibrates() const {
+  return requests_.front().calibrate && rows_.has_valid_table;
+}
+
+void TrainingGroup::restore_best(std::optional<bool> calibrated) {
   trainer_->restore_best();
-  calibration_ = trainer_->calibration();
+  calibration_.reset();
+  if (calibrated.value_or(calibrates())) calibration_ = trainer_->calibration();
 }
 
 at::Tensor TrainingGroup::row_log_densities(const TableRows& rows) const {

@@ -45,7 +45,9 @@ class TrainingGroup {
   std::vector<EpochRecord> history(std::int64_t run) const;
 
   /// Goes back to the best weights of every replica, for the functions below.
-  void restore_best();
+  /// @param calibrated  whether they are calibrated by independent validation rows; not
+  ///                    given: as they were chosen
+  void restore_best(std::optional<bool> calibrated = {});
   /// The replicas of a run, the best by validation first; those that failed are left
   /// out unless all did.
   std::vector<std::int64_t> ranked_replicas(std::int64_t run) const;
@@ -59,6 +61,7 @@ class TrainingGroup {
 
  private:
   void prepare();
+  bool calibrates() const;
   at::Tensor final_parameters(const FitRequest& request, const Model& model,
                               const at::Tensor& trained, Logger& logger) const;
   void add_inference(const at::Tensor& parameters, Model& model, Logger& logger) const;
