@@ -137,6 +137,9 @@ void add_fit_options(CLI::App& verb, FitGiven& given) {
   add_data_options(verb, given);
   add_model_options(verb, given);
   add_training_options(verb, given);
+  verb.add_option("--ensemble", given.request.ensemble,
+                  "Members of the model, a mixture of the best flows of the run")
+      ->check(integer_in(1, kLargestEnsemble));
   verb.add_flag("!--no-inference", given.request.inference,
                 "No standard errors, intervals and tests at the end");
 }

@@ -24,6 +24,9 @@ struct FitRequest {
   std::optional<double> bound;  ///< of the splines; not given: from the data
   bool float64 = false;
   bool inference = true;  ///< standard errors and tests at the end
+  /// Members of the model: the best replicas of the run by validation. At most as many
+  /// as are trained.
+  std::int64_t ensemble = 1;
   std::string device = "cpu";
   std::int64_t threads = 1;
   TrainOptions train;
@@ -47,9 +50,9 @@ FitRequest with_defaults(FitRequest request);
 struct FitResult {
   Model model;
   std::int64_t epochs = 0;
-  std::int64_t best_epoch = 0;
-  double valid_nll_nats = 0;
-  double seconds = 0;  ///< of this call
+  std::int64_t best_epoch = 0;  ///< of the best member
+  double valid_nll_nats = 0;    ///< of the mixture of all members
+  double seconds = 0;           ///< of this call
 };
 
 struct FitPlace {
