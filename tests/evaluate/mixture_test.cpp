@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "kinflow/core/log.h"
+#include "kinflow/core/random.h"
+#include "kinflow/dependence/independent.h"
 #include "kinflow/evaluate/likelihood.h"
 #include "kinflow/evaluate/sample.h"
 #include "kinflow/evaluate/stream.h"
@@ -269,6 +271,38 @@ TEST_F(MixtureDraws, AreTheSameForAnyNumberOfThreadsAndAnyPieces) {
         whole, numbers(draw(model, 500, {.threads = 4, .rows_at_once = rows})), 0,
         1e-12));
   }
+}
+
+TEST_F(MixtureDraws, RowsOfATableKeepTheirContext) {
+  auto model = three_members();
+  auto options = model.flow->options();
+  options.context = 1;
+  model.context_columns = {"c"};
+  model.context_standardization = {at::zeros({1}, at::kDouble),
+                                   at::ones({1}, at::kDouble)};
+  model.flow =
+      std::make_unique<Flow>(options, std::vector<std::uint64_t>{1, 2, 3}, at::kDouble);
+  {
+    const c10::NoGradGuard no_grad;
+    model.flow->values() += at::randn_like(model.flow->values()) * 0.15;
+  }
+  std::string text = "c\n";
+  for (int i = 0; i < 60; ++i) text += std::to_string(std::sin(i)) + "\n";
+  const auto table = folder_.write("t.csv", text);
+  const auto out = folder_.path("s.csv");
+  draw_table(model, {.rows = 0, .table = table, .id = {}, .out = out, .seed = 5},
+             {.threads = 3, .rows_at_once = 7}, silent_);
+  const auto drawn = read_rows(out, {.columns = {"a", "b"}, .context = {"c"}});
+  Random random(5, stream(Purpose::draws));
+  const auto latents = Independent(60).sample(at::empty({0}, at::kDouble), 2, random);
+  auto matches = at::zeros({60}, at::kLong);
+  for (std::int64_t k = 0; k < 3; ++k) {
+    const auto own = model.member(k).from_latent(latents, drawn.context);
+    const auto same = (own - drawn.data).abs().amax(1).lt(1e-10);
+    EXPECT_GT(same.sum().item<std::int64_t>(), 5);
+    matches += same.to(at::kLong);
+  }
+  EXPECT_TRUE(matches.eq(1).all().item<bool>());
 }
 
 /// The member by which the rows of a table are what the latents of a law give, or -1.
