@@ -5,7 +5,6 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "commands.h"
 #include "kinflow/core/device.h"
@@ -78,19 +77,16 @@ Likelihood score(const Given& given, const Model& model, const TableRows& rows,
   const auto source =
       observed != nullptr ? given.given + " and " + given.table : given.table;
   auto relations = read_relations(request, all, source);
-  RowLaw observed_law;
-  // Some rows of an unstructured law have no law of the same kind.
-  const bool has_observed_law = observed != nullptr && !request.unstructured;
-  if (has_observed_law) {
-    std::vector<std::int64_t> first(static_cast<std::size_t>(observed->data.size(0)));
-    std::iota(first.begin(), first.end(), std::int64_t{0});
-    observed_law =
-        make_row_law(model, request, select_rows(relations, first), instead, console);
+  std::optional<RowLaws> observed_laws;
+  if (observed != nullptr) {
+    observed_laws = make_first_row_laws(model, request, relations,
+                                        observed->data.size(0), instead, console);
   }
-  const auto law = make_row_law(model, request, std::move(relations), instead, console);
-  if (observed == nullptr) return evaluate_likelihood(model, rows, &law);
-  return evaluate_given(model, *observed, rows, law,
-                        has_observed_law ? &observed_law : nullptr);
+  const auto laws =
+      make_row_laws(model, request, std::move(relations), instead, console);
+  if (observed == nullptr) return evaluate_likelihood(model, rows, &laws);
+  return evaluate_given(model, *observed, rows, laws,
+                        observed_laws ? &*observed_laws : nullptr);
 }
 
 // Rows that depend on each other, and on observed ones, are needed all at once.

@@ -64,9 +64,11 @@ void add_fit(CLI::App& app, Console& console) {
                          .checkpoint_seconds = given->checkpoint_seconds,
                          .stop = &stop_requested()};
     const auto result = fit(chosen, place, console);
-    fmt::print("{}: valid NLL {:.4f} nats at epoch {} of {}, {}, {} s\n",
+    const auto members = result.model.members();
+    fmt::print("{}: valid NLL {:.4f} nats at epoch {} of {}, {}{}, {} s\n",
                place.directory, result.valid_nll_nats, result.best_epoch, result.epochs,
                result.model.dependence.summary(),
+               members > 1 ? fmt::format(", mixture of {} members", members) : "",
                fmt::format("{:.1f}", result.seconds));
   });
 }

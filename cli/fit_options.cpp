@@ -149,6 +149,9 @@ void add_fit_options(CLI::App& verb, FitGiven& given) {
   verb.add_flag("!--no-calibrate", given.request.calibrate,
                 "Rows of --valid choose among flows and epochs only, and do not place "
                 "the latents");
+  verb.add_option("--ensemble", given.request.ensemble,
+                  "Members of the model, a mixture of the best flows of the run")
+      ->check(integer_in(1, kLargestEnsemble));
   verb.add_flag("!--no-inference", given.request.inference,
                 "No standard errors, intervals and tests at the end");
 }

@@ -81,12 +81,33 @@ nlohmann::json history_json(const std::string& run) {
   return history;
 }
 
+// What the record, which may hold anything, says of a member; null where it does not.
+nlohmann::json of_member(const Model& model, std::int64_t member,
+                         const std::string& key) {
+  const nlohmann::json::json_pointer place(fmt::format("/members/{}/{}", member, key));
+  return model.record.contains(place) ? model.record.at(place) : nlohmann::json();
+}
+
+nlohmann::json members_json(const Model& model) {
+  auto members = nlohmann::json::array();
+  for (std::int64_t member = 0; member < model.members(); ++member) {
+    const auto learned = model.dependence_of(member);
+    members.push_back({{"replica", of_member(model, member, "replica")},
+                       {"best_epoch", of_member(model, member, "best_epoch")},
+                       {"valid_nll_nats", of_member(model, member, "valid_nll_nats")},
+                       {"typical_parameter", learned.typical_parameter()},
+                       {"dependence_parameters", learned.parameters}});
+  }
+  return members;
+}
+
 void print_json(const Model& model, const std::string& run) {
   const nlohmann::json json = {{"columns", model.columns},
                                {"context_columns", model.context_columns},
                                {"flow", to_json(model.flow->options())},
                                {"parameters", model.flow->values().size(1)},
                                {"dependence", dependence_json(model.dependence)},
+                               {"members", members_json(model)},
                                {"record", model.record},
                                {"history", history_json(run)}};
   fmt::print("{}\n", json.dump(2));
@@ -109,7 +130,10 @@ std::string flow_line(const Model& model) {
   if (options.kind == FlowKind::spline) {
     line += fmt::format(", {} bins on +-{:.2f} sd", options.bins, options.bound);
   }
-  return line + fmt::format(", {} weights", model.flow->values().size(1));
+  line += fmt::format(", {} weights", model.flow->values().size(1));
+  if (model.members() > 1)
+    line += fmt::format(" in each of {} members", model.members());
+  return line;
 }
 
 // "0.0123", or "-" for a number that does not exist.
@@ -198,6 +222,30 @@ void print_blocks(const LearnedDependence& dependence) {
   }
 }
 
+void print_members(const Model& model) {
+  const auto name = model.dependence.typical_name();
+  std::vector<TableColumn> columns = {
+      {"member"}, {"replica"}, {"best epoch"}, {"valid NLL"}};
+  if (!name.empty()) columns.push_back({"typical " + name});
+  TextTable table(columns);
+  const auto shown = [](const nlohmann::json& value) {
+    if (value.is_number_float()) return format_nats(value.get<double>());
+    return value.is_number() ? value.dump() : std::string("?");
+  };
+  for (std::int64_t member = 0; member < model.members(); ++member) {
+    std::vector<std::string> row = {std::to_string(member + 1),
+                                    shown(of_member(model, member, "replica")),
+                                    shown(of_member(model, member, "best_epoch")),
+                                    shown(of_member(model, member, "valid_nll_nats"))};
+    if (!name.empty()) {
+      row.push_back(
+          fmt::format("{:.4f}", model.dependence_of(member).typical_parameter()));
+    }
+    table.add_row(row);
+  }
+  fmt::print("\n{}", table.plain());
+}
+
 void print_text(const Model& model, const std::string& run) {
   TextTable table({{"", Align::kLeft}, {"", Align::kLeft}});
   const auto add = [&](const std::string& name, const std::string& value) {
@@ -230,6 +278,10 @@ void print_text(const Model& model, const std::string& run) {
   add("data", of_record("/request/data/table") + " " + of_record("/data_hash"));
   add("kinflow", of_record("/kinflow_version"));
   fmt::print("{}", table.plain());
+  if (model.members() > 1) {
+    print_members(model);
+    fmt::print("Dependence and inference are shown of member 1.\n");
+  }
   if (dependence.kind == DependenceKind::blocks) print_blocks(dependence);
   print_inference(model.record);
   const auto history = history_json(run);

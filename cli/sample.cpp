@@ -219,10 +219,19 @@ Drawn draw(const Given& given, const DependenceRequest& request, const Model& mo
     source = given.given + " and " + source;
   }
   auto relations = read_relations(request, all, source);
-  const auto law =
-      make_row_law(model, request, std::move(relations), given.parameter, console);
-  drawn.data = known == nullptr ? sample_dependent(model, law, context, random)
-                                : sample_given(model, observed, law, context, random);
+  // They say which member the observed rows speak for.
+  std::optional<RowLaws> observed_laws;
+  if (known != nullptr && model.members() > 1) {
+    observed_laws = make_first_row_laws(
+        model, request, relations, observed.data.size(0), given.parameter, console);
+  }
+  const auto laws =
+      make_row_laws(model, request, std::move(relations), given.parameter, console);
+  drawn.data =
+      known == nullptr
+          ? sample_dependent(model, laws, context, random)
+          : sample_given(model, observed, laws,
+                         observed_laws ? &*observed_laws : nullptr, context, random);
   return drawn;
 }
 

@@ -38,9 +38,59 @@ double dense_log_density(const ConditionalLaw& law, const at::Tensor& latents) {
       .item<double>();
 }
 
-double finite_joint(double joint) {
-  if (std::isfinite(joint)) return joint;
+double finite_joint(const at::Tensor& joint) {
+  const double value = joint.item<double>();
+  if (std::isfinite(value)) return value;
   throw NumericalError("the joint log-density is not finite");
+}
+
+// Of the latents of all members, those of one.
+LatentResult of_member(const LatentResult& all, std::int64_t member) {
+  return {.latents = all.latents[member], .log_abs_det = all.log_abs_det[member]};
+}
+
+// one(law, member) for every member, [K].
+template <typename One>
+at::Tensor for_members(const RowLaws& laws, const One& one) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < laws.size(); ++i) {
+    values.push_back(one(laws[i], static_cast<std::int64_t>(i)));
+  }
+  return at::tensor(values, at::kDouble);
+}
+
+// Joint log-densities of all rows under each member, [K].
+at::Tensor joint_log_densities(const RowLaws& laws, const LatentResult& latents) {
+  return for_members(laws, [&](const RowLaw& own, std::int64_t member) {
+    return joint_log_density(*own.law, own.parameters, of_member(latents, member));
+  });
+}
+
+// The same of the first rows of laws, by a matrix of all rows.
+at::Tensor first_log_densities(const RowLaws& laws, const LatentResult& first) {
+  const auto count = first.latents.size(1);
+  return for_members(laws, [&](const RowLaw& own, std::int64_t member) {
+    const auto latents = of_member(first, member);
+    const auto covariance =
+        own.law->covariance(own.parameters).narrow(0, 0, count).narrow(1, 0, count);
+    return dense_log_density({.rows = {},
+                              .mean = at::zeros_like(latents.latents),
+                              .covariance = covariance},
+                             latents.latents) +
+           latents.log_abs_det.sum().item<double>();
+  });
+}
+
+// The log-density of every row by itself given observed rows under one member, [m].
+at::Tensor row_log_density_given(const RowLaw& own, const at::Tensor& known,
+                                 const LatentResult& latents) {
+  const auto given = own.law->condition_rows(
+      own.parameters, at::arange(known.size(0), at::kLong), known);
+  const auto deviation = given.variance.sqrt();
+  return standard_normal_log_density((latents.latents - given.mean) /
+                                     deviation.unsqueeze(1)) -
+         static_cast<double>(latents.latents.size(1)) * deviation.log() +
+         latents.log_abs_det;
 }
 
 }  // namespace
@@ -70,10 +120,6 @@ Likelihood likelihood_of(const RunningMean& log_density, std::int64_t columns) {
   return result;
 }
 
-at::Tensor row_log_density(const LatentResult& latents) {
-  return standard_normal_log_density(latents.latents) + latents.log_abs_det;
-}
-
 void check_finite_density(const at::Tensor& density, const TableRows& rows) {
   const auto bad = at::isfinite(density).logical_not();
   if (!bad.any().item<bool>()) return;
@@ -85,42 +131,63 @@ void check_finite_density(const at::Tensor& density, const TableRows& rows) {
 }
 
 Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
-                               const RowLaw* law) {
-  const auto latents = model.to_latent(rows.data, rows.context);
-  auto result = summarize(row_log_density(latents), rows);
-  if (law != nullptr) {
+                               const RowLaws* laws) {
+  const auto latents = model.member_latents(rows.data, rows.context);
+  auto result =
+      summarize(mixture_log_density(standard_normal_log_density(latents.latents) +
+                                    latents.log_abs_det),
+                rows);
+  if (laws != nullptr) {
     result.joint_log_density_nats =
-        finite_joint(joint_log_density(*law->law, law->parameters, latents));
+        finite_joint(mixture_log_density(joint_log_densities(*laws, latents)));
   }
   return result;
 }
 
+at::Tensor member_log_weights(const LatentResult& observed, const RowLaws& laws,
+                              const RowLaws* observed_laws) {
+  if (laws.size() == 1) return at::zeros({1}, at::kDouble);
+  const auto densities = observed_laws != nullptr
+                             ? joint_log_densities(*observed_laws, observed)
+                             : first_log_densities(laws, observed);
+  finite_joint(densities.logsumexp(0));
+  return densities.log_softmax(0);
+}
+
 Likelihood evaluate_given(const Model& model, const TableRows& observed,
-                          const TableRows& rows, const RowLaw& law,
-                          const RowLaw* observed_law) {
-  const auto known = model.to_latent(observed.data, observed.context);
-  const auto latents = model.to_latent(rows.data, rows.context);
-  const auto first = at::arange(observed.data.size(0), at::kLong);
-  const auto given = law.law->condition_rows(law.parameters, first, known.latents);
-  const auto deviation = given.variance.sqrt();
-  const auto columns = static_cast<double>(rows.data.size(1));
-  auto result = summarize(standard_normal_log_density((latents.latents - given.mean) /
-                                                      deviation.unsqueeze(1)) -
-                              columns * deviation.log() + latents.log_abs_det,
-                          rows);
-  if (observed_law != nullptr) {
+                          const TableRows& rows, const RowLaws& laws,
+                          const RowLaws* observed_laws) {
+  const auto known = model.member_latents(observed.data, observed.context);
+  const auto latents = model.member_latents(rows.data, rows.context);
+  at::Tensor weights, joint;
+  if (observed_laws != nullptr) {
     const LatentResult all{
-        .latents = at::cat({known.latents, latents.latents}),
-        .log_abs_det = at::cat({known.log_abs_det, latents.log_abs_det})};
-    result.joint_log_density_nats = finite_joint(
-        joint_log_density(*law.law, law.parameters, all) -
-        joint_log_density(*observed_law->law, observed_law->parameters, known));
+        .latents = at::cat({known.latents, latents.latents}, 1),
+        .log_abs_det = at::cat({known.log_abs_det, latents.log_abs_det}, 1)};
+    const auto densities = joint_log_densities(*observed_laws, known);
+    weights = densities.log_softmax(0);
+    joint = joint_log_densities(laws, all).logsumexp(0) - densities.logsumexp(0);
   } else {
-    result.joint_log_density_nats = finite_joint(
-        dense_log_density(law.law->condition(law.parameters, first, known.latents),
-                          latents.latents) +
-        latents.log_abs_det.sum().item<double>());
+    weights = member_log_weights(known, laws, nullptr);
+    const auto first = at::arange(observed.data.size(0), at::kLong);
+    const auto given = for_members(laws, [&](const RowLaw& own, std::int64_t member) {
+      const auto unknown = of_member(latents, member);
+      return dense_log_density(
+                 own.law->condition(own.parameters, first, known.latents[member]),
+                 unknown.latents) +
+             unknown.log_abs_det.sum().item<double>();
+    });
+    joint = (given + weights).logsumexp(0);
   }
+  std::vector<at::Tensor> densities;
+  for (std::int64_t member = 0; member < model.members(); ++member) {
+    densities.push_back(row_log_density_given(laws[static_cast<std::size_t>(member)],
+                                              known.latents[member],
+                                              of_member(latents, member)));
+  }
+  auto result =
+      summarize((at::stack(densities) + weights.unsqueeze(1)).logsumexp(0), rows);
+  result.joint_log_density_nats = finite_joint(joint);
   return result;
 }
 

@@ -38,23 +38,29 @@ struct RunningMean {
 /// The measures that follow from the mean of the rows' log-densities.
 Likelihood likelihood_of(const RunningMean& log_density, std::int64_t columns);
 
-/// Log-density of every row by itself, [n], from its latents.
-at::Tensor row_log_density(const LatentResult& latents);
 /// NumericalError that names the first row whose density is not finite.
 void check_finite_density(const at::Tensor& density, const TableRows& rows);
 
-/// Scores rows, and all of them together under their law where there is one.
+/// Scores rows under the mixture of the model's members, and all of them together under
+/// the mixture of the members' joint laws, where these are given.
 Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
-                               const RowLaw* law = nullptr);
+                               const RowLaws* laws = nullptr);
+
+/// Logarithms of the weights of a model's members once rows were observed, [K]: equal
+/// weights times each member's joint density of these rows.
+/// @param observed  latents and log-determinants, as member_latents() gives them
+/// @param laws  of the observed rows, followed by others
+/// @param observed_laws  of the observed rows alone; null where there are none, which
+///     costs a matrix of all rows
+at::Tensor member_log_weights(const LatentResult& observed, const RowLaws& laws,
+                              const RowLaws* observed_laws);
 
 /// Scores rows given observed ones: single rows given all observed rows, and all rows
-/// together given these.
-/// @param law  of the observed rows followed by the others
-/// @param observed_law  of the observed rows alone; null where there is none, which
-///     costs a matrix of all rows
+/// together given these. Members count by their weights given the observed rows.
+/// @param laws, observed_laws  as in member_log_weights()
 Likelihood evaluate_given(const Model& model, const TableRows& observed,
-                          const TableRows& rows, const RowLaw& law,
-                          const RowLaw* observed_law);
+                          const TableRows& rows, const RowLaws& laws,
+                          const RowLaws* observed_laws);
 
 /// How far learned correlations are from the truth; blocks of one row do not count.
 struct CorrelationError {

@@ -1,6 +1,8 @@
 // Laws of new rows by the request that a model completes.
 #include "kinflow/evaluate/row_law.h"
 
+#include <map>
+#include <numeric>
 #include <utility>
 
 #include "kinflow/core/log.h"
@@ -16,18 +18,41 @@ ColumnChoice columns_for(const Model& model, const DependenceRequest& request) {
           .id = request.id};
 }
 
-RowLaw make_row_law(const Model& model, const DependenceRequest& request,
-                    RowRelations relations, const std::vector<double>& instead,
-                    Logger& logger) {
+RowLaws make_row_laws(const Model& model, const DependenceRequest& request,
+                      RowRelations relations, const std::vector<double>& instead,
+                      Logger& logger) {
   const auto labels = relations.labels;
   const auto notes = relations.notes;
-  RowLaw made{.law = make_law(request, std::move(relations),
-                              model.flow->options().dimension, at::kCPU, logger),
-              .parameters = {}};
-  made.parameters =
-      model.dependence.parameters_for_new_rows(request, *made.law, labels, instead);
+  const auto columns = model.flow->options().dimension;
+  // The decay of time is part of the structure, and a member has its own.
+  const bool has_own_decay =
+      kind_of(request) == DependenceKind::time && instead.empty();
+  std::map<double, std::shared_ptr<const Dependence>> law_of_decay;
+  RowLaws laws;
+  for (std::int64_t member = 0; member < model.members(); ++member) {
+    const auto learned = model.dependence_of(member);
+    auto own = request;
+    if (has_own_decay) own.time_decay = {learned.parameters.back()};
+    auto& law = law_of_decay[has_own_decay ? own.time_decay.front() : 0];
+    if (law == nullptr) {
+      law = make_law(own, has_own_decay ? relations : std::move(relations), columns,
+                     at::kCPU, logger);
+    }
+    laws.push_back(
+        {.law = law,
+         .parameters = learned.parameters_for_new_rows(own, *law, labels, instead)});
+  }
   for (const auto& note : notes) logger.info(note);
-  return made;
+  return laws;
+}
+
+std::optional<RowLaws> make_first_row_laws(
+    const Model& model, const DependenceRequest& request, const RowRelations& relations,
+    std::int64_t count, const std::vector<double>& instead, Logger& logger) {
+  if (request.unstructured) return std::nullopt;
+  std::vector<std::int64_t> first(static_cast<std::size_t>(count));
+  std::iota(first.begin(), first.end(), std::int64_t{0});
+  return make_row_laws(model, request, select_rows(relations, first), instead, logger);
 }
 
 }  // namespace kinflow

@@ -1,7 +1,9 @@
-// The law of new rows under a model.
+// The laws of new rows under a model.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,17 +21,26 @@ ColumnChoice columns_for(const Model& model, const DependenceRequest& request);
 
 /// A structure over rows, with its parameters.
 struct RowLaw {
-  std::unique_ptr<Dependence> law;
+  std::shared_ptr<const Dependence> law;
   at::Tensor parameters;  ///< [k]
 };
 
-/// The law of rows that depend on each other as a model learned it. The logger gets the
-/// notes of the relations.
+/// The laws of the same rows under the members of a model, in their order.
+using RowLaws = std::vector<RowLaw>;
+
+/// The laws of rows that depend on each other as the members of a model learned it. The
+/// logger gets the notes of the relations.
 /// @param request  as LearnedDependence::request_for_new_rows() gives it
 /// @param relations  of the rows; its matrices are used up
 /// @param instead  parameters in place of the learned ones; empty: none
-RowLaw make_row_law(const Model& model, const DependenceRequest& request,
-                    RowRelations relations, const std::vector<double>& instead,
-                    Logger& logger);
+RowLaws make_row_laws(const Model& model, const DependenceRequest& request,
+                      RowRelations relations, const std::vector<double>& instead,
+                      Logger& logger);
+
+/// The laws of the first `count` of the rows alone; none for an unstructured
+/// dependence, some rows of which have no law of its kind.
+std::optional<RowLaws> make_first_row_laws(
+    const Model& model, const DependenceRequest& request, const RowRelations& relations,
+    std::int64_t count, const std::vector<double>& instead, Logger& logger);
 
 }  // namespace kinflow

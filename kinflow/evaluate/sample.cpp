@@ -3,22 +3,69 @@
 
 #include <ATen/ATen.h>
 
-namespace kinflow {
+#include <cmath>
 
-at::Tensor sample_dependent(const Model& model, const RowLaw& law,
+#include "kinflow/evaluate/likelihood.h"
+
+namespace kinflow {
+namespace {
+
+// The number of a member, by logarithms of the members' weights [K]. A single one needs
+// no random number.
+std::int64_t pick_member(const at::Tensor& log_weights, Random& random) {
+  const auto last = log_weights.size(0) - 1;
+  if (last == 0) return 0;
+  double left = random.uniform();
+  std::int64_t member = 0;
+  while (member < last) {
+    left -= std::exp(log_weights[member].item<double>());
+    if (left < 0) break;
+    ++member;
+  }
+  return member;
+}
+
+}  // namespace
+
+at::Tensor sample_dependent(const Model& model, const RowLaws& laws,
                             const at::Tensor& context, Random& random) {
-  return model.from_latent(
-      law.law->sample(law.parameters, model.flow->options().dimension, random),
+  const auto members = static_cast<double>(laws.size());
+  const auto member =
+      pick_member(at::full({model.members()}, -std::log(members), at::kDouble), random);
+  const auto& own = laws[static_cast<std::size_t>(member)];
+  return model.member(member).from_latent(
+      own.law->sample(own.parameters, model.flow->options().dimension, random),
       context);
 }
 
 at::Tensor sample_given(const Model& model, const TableRows& observed,
-                        const RowLaw& law, const at::Tensor& context, Random& random) {
+                        const RowLaws& laws, const RowLaws* observed_laws,
+                        const at::Tensor& context, Random& random) {
+  const auto seen = model.member_latents(observed.data, observed.context);
+  const auto member =
+      pick_member(member_log_weights(seen, laws, observed_laws), random);
+  const auto& own = laws[static_cast<std::size_t>(member)];
   const auto known = observed.data.size(0);
-  const auto latents = law.law->sample_given(
-      law.parameters, at::arange(known, at::kLong),
-      model.to_latent(observed.data, observed.context).latents, random);
-  return model.from_latent(latents.narrow(0, known, law.law->rows() - known), context);
+  const auto latents = own.law->sample_given(
+      own.parameters, at::arange(known, at::kLong), seen.latents[member], random);
+  return model.member(member).from_latent(
+      latents.narrow(0, known, own.law->rows() - known), context);
+}
+
+at::Tensor data_of_members(const std::vector<Model>& members, const at::Tensor& source,
+                           const at::Tensor& latents, const at::Tensor& context) {
+  if (members.size() == 1) return members.front().from_latent(latents, context);
+  auto data = at::empty_like(latents);
+  for (std::size_t member = 0; member < members.size(); ++member) {
+    const auto rows =
+        source.eq(static_cast<std::int64_t>(member)).nonzero().select(1, 0);
+    if (rows.numel() == 0) continue;
+    data.index_copy_(0, rows,
+                     members[member].from_latent(
+                         latents.index_select(0, rows),
+                         context.defined() ? context.index_select(0, rows) : context));
+  }
+  return data;
 }
 
 }  // namespace kinflow

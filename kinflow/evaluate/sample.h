@@ -2,7 +2,7 @@
 // are drawn by draw_table() (stream.h).
 #pragma once
 
-#include <cstdint>
+#include <vector>
 
 #include "kinflow/core/random.h"
 #include "kinflow/evaluate/row_law.h"
@@ -11,14 +11,24 @@
 
 namespace kinflow {
 
-/// Rows that depend on each other by a law.
-at::Tensor sample_dependent(const Model& model, const RowLaw& law,
+/// Rows that depend on each other by the laws of the model's members. One member,
+/// picked at random, is the source of all rows.
+at::Tensor sample_dependent(const Model& model, const RowLaws& laws,
                             const at::Tensor& context, Random& random);
 
-/// Further rows given observed ones.
-/// @param law  of the observed rows followed by the further ones
+/// Further rows given observed ones, all from one member, picked with the weights that
+/// the members have given the observed rows.
+/// @param laws, observed_laws  as in member_log_weights()
 /// @param context  of the further rows
 at::Tensor sample_given(const Model& model, const TableRows& observed,
-                        const RowLaw& law, const at::Tensor& context, Random& random);
+                        const RowLaws& laws, const RowLaws* observed_laws,
+                        const at::Tensor& context, Random& random);
+
+/// Data in original units of independent rows, each from a member of its own.
+/// @param members  the model's, each by itself
+/// @param source  [n] int64, the number of every row's member
+/// @param latents  [n, p]
+at::Tensor data_of_members(const std::vector<Model>& members, const at::Tensor& source,
+                           const at::Tensor& latents, const at::Tensor& context);
 
 }  // namespace kinflow

@@ -21,6 +21,7 @@
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/table_reader.h"
 #include "kinflow/dependence/independent.h"
+#include "kinflow/evaluate/sample.h"
 
 namespace kinflow {
 namespace {
@@ -96,11 +97,17 @@ class StreamProgress {
   bool was_reported_ = false;
 };
 
+// Latents [n, p] of draws, and the members of the model that they come from [n].
+struct DrawnRows {
+  at::Tensor latents = {};
+  at::Tensor source = {};
+};
+
 // A piece of a table, and how far the file is read with it.
 struct Piece {
   Table table;
   double megabytes_done = 0;
-  at::Tensor latents = {};  // drawn for its rows, where that is the work
+  DrawnRows drawn = {};  // for its rows, where that is the work
 };
 
 // What became of a piece.
@@ -220,21 +227,48 @@ void check_finite(const at::Tensor& result, const Table& table, const TableRows&
       table.source(), table.line_of_row(row)));
 }
 
-// Draws mapped to data, which must be finite.
-at::Tensor data_from_latents(const Model& model, const at::Tensor& latents,
-                             const at::Tensor& context) {
-  const auto data = model.from_latent(latents, context).contiguous();
-  if (!at::isfinite(data).all().item<bool>()) {
-    throw NumericalError("sample: a drawn row is not finite");
+// The independent draws of a seed: one sequence, however it is cut.
+class Draws {
+ public:
+  Draws(const Model& model, std::uint64_t seed)
+      : columns_(model.flow->options().dimension),
+        latents_(seed, stream(Purpose::draws)),
+        sources_(seed, stream(Purpose::draws, kSourceStream)) {
+    for (std::int64_t member = 0; member < model.members(); ++member) {
+      members_.push_back(model.member(member));
+    }
   }
-  return data;
-}
 
-// The next rows of one sequence of draws, however it is cut.
-at::Tensor draw_latents(std::int64_t rows, const Model& model, Random& random) {
-  return Independent(rows).sample(at::empty({0}, at::kDouble),
-                                  model.flow->options().dimension, random);
-}
+  DrawnRows next(std::int64_t rows) {
+    DrawnRows drawn{.latents = Independent(rows).sample(at::empty({0}, at::kDouble),
+                                                        columns_, latents_),
+                    .source = at::zeros({rows}, at::kLong)};
+    const auto members = static_cast<std::int64_t>(members_.size());
+    auto* source = drawn.source.data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; members > 1 && i < rows; ++i) {
+      source[i] = sources_.below(members);
+    }
+    return drawn;
+  }
+
+  // Draws mapped to data, which must be finite.
+  at::Tensor data(const DrawnRows& drawn, const at::Tensor& context) const {
+    const auto result =
+        data_of_members(members_, drawn.source, drawn.latents, context).contiguous();
+    if (!at::isfinite(result).all().item<bool>()) {
+      throw NumericalError("sample: a drawn row is not finite");
+    }
+    return result;
+  }
+
+ private:
+  // Latents are the same for any number of members.
+  static constexpr std::int64_t kSourceStream = 1;
+
+  std::int64_t columns_;
+  Random latents_, sources_;
+  std::vector<Model> members_;
+};
 
 std::vector<TextColumn> text_columns(const Table& table,
                                      const std::vector<std::string>& names,
@@ -247,7 +281,7 @@ std::vector<TextColumn> text_columns(const Table& table,
 const auto kNothingToPrepare = [](const Piece&) {};
 
 void draw_for_table(const Model& model, const DrawRequest& request,
-                    const StreamOptions& options, Random& random, Logger& logger) {
+                    const StreamOptions& options, Draws& draws, Logger& logger) {
   TableStream stream(request.table, "sample", options, logger);
   std::vector<std::string> shown = request.id;
   for (const auto& name : model.context_columns) {
@@ -257,23 +291,21 @@ void draw_for_table(const Model& model, const DrawRequest& request,
   }
   const ColumnChoice choice{.context = model.context_columns, .id = request.id};
   TableWriter writer(request.out, model.columns, shown);
-  stream.run(
-      [&](Piece& piece) {
-        piece.latents = draw_latents(piece.table.rows(), model, random);
-      },
-      [&](const Piece& piece) {
-        const auto rows = read_rows(piece.table, choice);
-        const auto data = data_from_latents(model, piece.latents, rows.context);
-        const auto text = text_columns(piece.table, shown, rows.kept_rows);
-        return Computed{.formatted = writer.format(numbers_of(data), cells_of(text)),
-                        .rows = data.size(0)};
-      },
-      [&](const Computed& computed) { writer.append(computed.formatted); });
+  stream.run([&](Piece& piece) { piece.drawn = draws.next(piece.table.rows()); },
+             [&](const Piece& piece) {
+               const auto rows = read_rows(piece.table, choice);
+               const auto data = draws.data(piece.drawn, rows.context);
+               const auto text = text_columns(piece.table, shown, rows.kept_rows);
+               return Computed{
+                   .formatted = writer.format(numbers_of(data), cells_of(text)),
+                   .rows = data.size(0)};
+             },
+             [&](const Computed& computed) { writer.append(computed.formatted); });
   writer.finish();
 }
 
 void draw_rows(const Model& model, const DrawRequest& request,
-               const StreamOptions& options, Random& random, Logger& logger) {
+               const StreamOptions& options, Draws& draws, Logger& logger) {
   const OneThreadEach guard;
   TableWriter writer(request.out, model.columns);
   StreamProgress progress("sample", logger);
@@ -281,17 +313,16 @@ void draw_rows(const Model& model, const DrawRequest& request,
   std::int64_t taken = 0, given = 0;
   map_in_order(
       options.threads,
-      [&]() -> std::optional<at::Tensor> {
+      [&]() -> std::optional<DrawnRows> {
         check_not_stopped(options, "sample");
         const std::int64_t rows = std::min(most, request.rows - taken);
         if (rows == 0) return std::nullopt;
         taken += rows;
-        return draw_latents(rows, model, random);
+        return draws.next(rows);
       },
-      [&](const at::Tensor& latents) {
-        return Computed{.formatted = writer.format(
-                            numbers_of(data_from_latents(model, latents, {}))),
-                        .rows = latents.size(0)};
+      [&](const DrawnRows& drawn) {
+        return Computed{.formatted = writer.format(numbers_of(draws.data(drawn, {}))),
+                        .rows = drawn.latents.size(0)};
       },
       [&](const Computed& computed) {
         writer.append(computed.formatted);
@@ -313,8 +344,13 @@ std::vector<TextColumn> kept_columns(const Table& table,
   return text_columns(table, names, rows);
 }
 
-void transform_table(const Model& model, const TransformRequest& request,
+void transform_table(const Model& mixture, const TransformRequest& request,
                      const StreamOptions& options, Logger& logger) {
+  const Model model = mixture.member(0);
+  if (mixture.members() > 1) {
+    logger.info(fmt::format("latents are those of the best of the model's {} members",
+                            mixture.members()));
+  }
   const auto latent_names = numbered_names("u", model.columns.size());
   const auto& output_names = request.inverse ? model.columns : latent_names;
   const ColumnChoice choice{.columns = !request.inverse ? model.columns
@@ -375,7 +411,7 @@ Likelihood score_table(const Model& model, const ScoreRequest& request,
                           .dropped_rows = rows.table_rows - count};
         if (count == 0) return computed;
         computed.log_density =
-            row_log_density(model.to_latent(rows.data, rows.context)).contiguous();
+            model.row_log_density(rows.data, rows.context).contiguous();
         check_finite_density(computed.log_density, rows);
         if (writer) {
           computed.formatted = writer->format(
@@ -395,11 +431,11 @@ Likelihood score_table(const Model& model, const ScoreRequest& request,
 
 void draw_table(const Model& model, const DrawRequest& request,
                 const StreamOptions& options, Logger& logger) {
-  Random random(request.seed, stream(Purpose::draws));
+  Draws draws(model, request.seed);
   if (request.table.empty()) {
-    draw_rows(model, request, options, random, logger);
+    draw_rows(model, request, options, draws, logger);
   } else {
-    draw_for_table(model, request, options, random, logger);
+    draw_for_table(model, request, options, draws, logger);
   }
 }
 

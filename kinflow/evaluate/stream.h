@@ -31,9 +31,10 @@ struct TransformRequest {
   bool drop_missing = false;
 };
 
-/// Maps the rows of a table to latents, or back, into another table. The logger hears
-/// of progress and of rows that were left out.
-void transform_table(const Model& model, const TransformRequest& request,
+/// Maps the rows of a table to latents, or back, into another table, by the first
+/// member of a mixture. The logger hears of that, of progress and of rows that were
+/// left out.
+void transform_table(const Model& mixture, const TransformRequest& request,
                      const StreamOptions& options, Logger& logger);
 
 struct ScoreRequest {
@@ -43,7 +44,8 @@ struct ScoreRequest {
   ColumnChoice columns;           ///< as columns_for() gives it
 };
 
-/// Scores the rows of a table one by one. The densities of rows are not kept.
+/// Scores the rows of a table one by one, under the mixture of the model's members. The
+/// densities of rows are not kept.
 Likelihood score_table(const Model& model, const ScoreRequest& request,
                        const StreamOptions& options, Logger& logger);
 
@@ -55,7 +57,7 @@ struct DrawRequest {
   std::uint64_t seed = 0;
 };
 
-/// Draws independent rows into a table.
+/// Draws independent rows into a table; each comes from a member picked at random.
 void draw_table(const Model& model, const DrawRequest& request,
                 const StreamOptions& options, Logger& logger);
 

@@ -24,9 +24,10 @@ at::Tensor Calibration::undo(const at::Tensor& calibrated) const {
   return calibrated.to(at::kDouble) * deviation.unsqueeze(1) + mean.unsqueeze(1);
 }
 
-Calibration Calibration::of_replica(std::int64_t replica) const {
-  return {.mean = mean.narrow(0, replica, 1).clone(),
-          .deviation = deviation.narrow(0, replica, 1).clone()};
+Calibration Calibration::of_replicas(const std::vector<std::int64_t>& replicas) const {
+  const auto which = at::tensor(replicas, at::kLong);
+  return {.mean = mean.cpu().index_select(0, which),
+          .deviation = deviation.cpu().index_select(0, which)};
 }
 
 Calibration calibrate(const at::Tensor& latents, double training_information) {

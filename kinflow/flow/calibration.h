@@ -4,6 +4,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "kinflow/flow/layer.h"
 
 namespace kinflow {
@@ -21,8 +24,8 @@ struct Calibration {
   LatentResult apply(const LatentResult& result) const;
   /// Latents of the flow from calibrated ones, [R, n, p] float64.
   at::Tensor undo(const at::Tensor& calibrated) const;
-  /// That of one replica, with R = 1.
-  Calibration of_replica(std::int64_t replica) const;
+  /// Those of some of the replicas, in the order given, on the CPU.
+  Calibration of_replicas(const std::vector<std::int64_t>& replicas) const;
 };
 
 /// Mean and deviation of the latents of independent rows, taken together with what the

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kinflow/core/atomic_file.h"
+#include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/run_folder.h"
@@ -126,6 +127,7 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
     folder.write_record(record);
     throw;
   }
+  set_threads(request.threads);
   auto result = group.finish(0, record, logger);
   if (result.best_epoch == 0) {
     logger.warning(

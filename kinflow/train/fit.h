@@ -27,6 +27,9 @@ struct FitRequest {
   bool standardize = true;  ///< false: the flow sees the data as they are
   /// Independent validation rows also place the latents; see Calibration.
   bool calibrate = true;
+  /// Members of the model: the best replicas of the run by validation. At most as many
+  /// as are trained.
+  std::int64_t ensemble = 1;
   std::string device = "cpu";
   std::int64_t threads = 1;
   TrainOptions train;  ///< what all replicas have in common
@@ -59,9 +62,9 @@ FitRequest with_defaults(FitRequest request);
 struct FitResult {
   Model model;
   std::int64_t epochs = 0;
-  std::int64_t best_epoch = 0;
-  double valid_nll_nats = 0;
-  double seconds = 0;  ///< of this call
+  std::int64_t best_epoch = 0;  ///< of the best member
+  double valid_nll_nats = 0;    ///< of the mixture of all members
+  double seconds = 0;           ///< of this call
 };
 
 struct FitPlace {

@@ -144,6 +144,7 @@ nlohmann::json to_json(const FitRequest& request) {
       {"flow", to_json(request.flow)},
       {"float64", request.float64},
       {"inference", request.inference},
+      {"ensemble", request.ensemble},
       {"device", request.device},
       {"threads", request.threads},
       {"standardize", request.standardize},
@@ -181,6 +182,7 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
   request.flow = flow_options_from(JsonReader(flow, source, "flow"));
   request.float64 = reader.boolean("float64");
   request.inference = reader.boolean("inference");
+  request.ensemble = reader.integer("ensemble", 1, kLargestEnsemble);
   request.device = reader.text("device");
   request.threads = reader.integer("threads", 1, 4096);
   request.standardize = reader.boolean("standardize");

@@ -1,5 +1,5 @@
-// A trained model: preprocessing, flow, learned dependence and the record of its run,
-// in one file that holds no code.
+// A trained model: preprocessing, one flow or a mixture of several, learned dependence
+// and the record of its run, in one file that holds no code.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,34 +12,63 @@
 #include <vector>
 
 #include "kinflow/dependence/dependence.h"
+#include "kinflow/flow/calibration.h"
 #include "kinflow/flow/flow.h"
 #include "kinflow/flow/standardization.h"
 #include "kinflow/train/learned_dependence.h"
 
 namespace kinflow {
 
-/// A flow for one data set, with one replica.
+/// Members of a model at most.
+inline constexpr std::int64_t kLargestEnsemble = 1000;
+
+/// The law of one data set: a mixture with equal weights of K members. A member is a
+/// flow with dependence parameters of its own; columns, standardisation and the
+/// structure of the dependence are common to all.
 struct Model {
   std::vector<std::string> columns;
   std::vector<std::string> context_columns;
   Standardization standardization;
   Standardization context_standardization;  ///< empty tensors without context
-  std::unique_ptr<Flow> flow;               ///< R = 1
-  LearnedDependence dependence;
+  std::unique_ptr<Flow> flow;  ///< one replica for each member, the best first
+  /// Of each member's latents, where independent rows gave one.
+  std::optional<Calibration> calibration = {};
+  LearnedDependence dependence;  ///< with the parameters of the first member
+  /// Dependence parameters of the members after the first, each as many as
+  /// `dependence` has.
+  std::vector<std::vector<double>> further_parameters = {};
   nlohmann::json record;  ///< how it was trained; free form
 
   at::ScalarType type() const { return flow->values().scalar_type(); }
+  std::int64_t members() const { return flow->replicas(); }
+  /// The dependence with the parameters of a member.
+  LearnedDependence dependence_of(std::int64_t member) const;
+  /// A member by itself, as a model of one without a record.
+  Model member(std::int64_t member) const;
 
-  /// Log-density in nats of every row by itself, [n] float64.
+  /// Log-density in nats of every row by itself under the mixture, [n] float64.
   /// @param data [n, p] float64, original units  @param context [n, c] or undefined
   at::Tensor row_log_density(const at::Tensor& data, const at::Tensor& context) const;
-  /// Latents [n, p] and log-determinants [n], float64, the standardisation's included.
+  /// Latents [K, n, p] and log-determinants [K, n] of all members, float64, the
+  /// standardisation's included.
+  LatentResult member_latents(const at::Tensor& data, const at::Tensor& context) const;
+  /// The same by the first member alone, [n, p] and [n].
   LatentResult to_latent(const at::Tensor& data, const at::Tensor& context) const;
-  /// Data in original units [n, p] float64 from latents [n, p].
+  /// Data in original units [n, p] float64 from latents [n, p] of the first member.
   at::Tensor from_latent(const at::Tensor& latents, const at::Tensor& context) const;
 };
 
+/// A flow of some of the replicas of another, in the order given.
+std::unique_ptr<Flow> select_replicas(const Flow& flow,
+                                      const std::vector<std::int64_t>& replicas,
+                                      at::Device device);
+
+/// The log-density of a mixture with equal weights from those of its K members:
+/// [K, ...] -> [...].
+at::Tensor mixture_log_density(const at::Tensor& log_densities);
+
 /// Log-density in nats of all rows together under a dependence with parameters [k].
+/// @param latents  [n, p] and [n], of one member
 double joint_log_density(const Dependence& dependence, const at::Tensor& parameters,
                          const LatentResult& latents);
 

@@ -18,8 +18,12 @@
 namespace kinflow {
 namespace {
 
-// Raised when a reader of an older version could misread a file.
-constexpr std::int64_t kFormatVersion = 1;
+// Raised when a reader of an older version could misread a file. A model of one member
+// without a calibration is of format 1. In format 2 the key `members` counts them;
+// where there are several the tensors of the flow and the dependence have a leading
+// axis of members. The calibration always has it.
+constexpr std::int64_t kFormatOfOneMember = 1;
+constexpr std::int64_t kFormatVersion = 2;
 constexpr const char* kMetadataKey = "kinflow";
 
 nlohmann::json describe(const LearnedDependence& dependence) {
@@ -32,8 +36,14 @@ nlohmann::json describe(const LearnedDependence& dependence) {
           {"parts", dependence.parts}};
 }
 
-LearnedDependence dependence_from(const JsonReader& json, const std::string& path,
-                                  const NamedTensors& tensors) {
+// The shape of a tensor that every member has.
+std::vector<std::int64_t> shape_for(std::int64_t members,
+                                    std::vector<std::int64_t> shape) {
+  if (members > 1) shape.insert(shape.begin(), members);
+  return shape;
+}
+
+LearnedDependence dependence_from(const JsonReader& json, const std::string& path) {
   LearnedDependence learned{
       .kind = json.one_of("kind", dependence_kind_names()),
       .column = json.text("column"),
@@ -42,20 +52,33 @@ LearnedDependence dependence_from(const JsonReader& json, const std::string& pat
       .time_kernel = json.one_of("time_kernel", time_kernel_names()),
       .time_decay = json.number("time_decay", 0, DBL_MAX),
       .parts = json.texts("parts")};
-  const auto labels = static_cast<std::int64_t>(learned.labels.size());
   const bool blocks = learned.kind == DependenceKind::blocks;
   if (learned.sizes.size() != (blocks ? learned.labels.size() : 0)) {
     throw InputError(path + ": key 'dependence.sizes': expected one for each label");
   }
-  const auto found = tensors.find("dependence.parameters");
-  const std::int64_t count =
-      blocks || found == tensors.end() ? labels : found->second.numel();
-  const auto parameters =
-      expect_tensor(tensors, "dependence.parameters", {count}, at::kDouble, path);
-  const auto* values = parameters.data_ptr<double>();
-  learned.parameters.assign(values, values + count);
-  check_parameters(learned, path + ": tensor 'dependence.parameters'");
   return learned;
+}
+
+// Gives every member of a model its dependence parameters.
+void read_parameters(const NamedTensors& tensors, const std::string& path,
+                     Model& model) {
+  const std::string name = "dependence.parameters";
+  const auto members = model.members();
+  const auto found = tensors.find(name);
+  const auto count =
+      model.dependence.kind == DependenceKind::blocks || found == tensors.end()
+          ? static_cast<std::int64_t>(model.dependence.labels.size())
+          : found->second.numel() / members;
+  const auto parameters =
+      expect_tensor(tensors, name, shape_for(members, {count}), at::kDouble, path);
+  const auto* values = parameters.data_ptr<double>();
+  for (std::int64_t member = 0; member < members; ++member) {
+    auto learned = model.dependence;
+    learned.parameters.assign(values + member * count, values + (member + 1) * count);
+    check_parameters(learned, path + ": tensor '" + name + "'");
+    if (member > 0) model.further_parameters.push_back(learned.parameters);
+  }
+  model.dependence.parameters.assign(values, values + count);
 }
 
 // Names of columns: text that fits into the header of a table, each once.
@@ -73,6 +96,16 @@ void check_names(const std::vector<std::string>& columns,
   }
 }
 
+void check_location(const at::Tensor& mean, const at::Tensor& deviation,
+                    const std::string& name, const std::string& path) {
+  if (deviation.gt(0).all().item<bool>() &&
+      at::isfinite(mean + deviation).all().item<bool>()) {
+    return;
+  }
+  throw InputError(path + ": tensors '" + name +
+                   ".*': expected finite means and positive deviations");
+}
+
 Standardization standardization_from(const NamedTensors& tensors,
                                      const std::string& name, std::int64_t columns,
                                      const std::string& path) {
@@ -80,18 +113,30 @@ Standardization standardization_from(const NamedTensors& tensors,
       .mean = expect_tensor(tensors, name + ".mean", {columns}, at::kDouble, path),
       .deviation =
           expect_tensor(tensors, name + ".deviation", {columns}, at::kDouble, path)};
-  if (!standardization.deviation.gt(0).all().item<bool>() ||
-      !at::isfinite(standardization.mean + standardization.deviation)
-           .all()
-           .item<bool>()) {
-    throw InputError(path + ": tensors '" + name +
-                     ".*': expected finite means and positive deviations");
-  }
+  check_location(standardization.mean, standardization.deviation, name, path);
   return standardization;
 }
 
-std::unique_ptr<Flow> flow_from(const FlowOptions& options, const NamedTensors& tensors,
-                                const std::string& path, at::Device device,
+// Nothing where the file has none.
+std::optional<Calibration> calibration_from(const NamedTensors& tensors,
+                                            std::int64_t members, std::int64_t columns,
+                                            const std::string& path) {
+  if (tensors.count("calibration.mean") == 0 &&
+      tensors.count("calibration.deviation") == 0) {
+    return {};
+  }
+  const auto read = [&](const std::string& name) {
+    return expect_tensor(tensors, name, {members, columns}, at::kDouble, path);
+  };
+  Calibration calibration{.mean = read("calibration.mean"),
+                          .deviation = read("calibration.deviation")};
+  check_location(calibration.mean, calibration.deviation, "calibration", path);
+  return calibration;
+}
+
+std::unique_ptr<Flow> flow_from(const FlowOptions& options, std::int64_t members,
+                                const NamedTensors& tensors, const std::string& path,
+                                at::Device device,
                                 std::optional<at::ScalarType> arithmetic) {
   // Before a flow of the described size is made, the file must hold as many numbers.
   double stored = 0;
@@ -101,25 +146,29 @@ std::unique_ptr<Flow> flow_from(const FlowOptions& options, const NamedTensors& 
     stored += static_cast<double>(tensor.numel());
     type = tensor.scalar_type();
   }
-  if (stored != parameter_count(options)) {
+  const double expected = parameter_count(options) * static_cast<double>(members);
+  if (stored != expected) {
     throw InputError(
         fmt::format("{}: expected {:.0f} weights of the flow, found {:.0f}", path,
-                    parameter_count(options), stored));
+                    expected, stored));
   }
   if (type != at::kFloat && type != at::kDouble) {
     throw InputError(path + ": expected weights of type F32 or F64");
   }
-  auto flow = std::make_unique<Flow>(options, std::vector<std::uint64_t>{0},
-                                     arithmetic.value_or(type), device);
+  auto flow = std::make_unique<Flow>(
+      options, std::vector<std::uint64_t>(static_cast<std::size_t>(members), 0),
+      arithmetic.value_or(type), device);
   const c10::NoGradGuard no_grad;
   for (const auto& slot : flow->slots()) {
-    const auto values =
-        expect_tensor(tensors, "flow." + slot.name, slot.shape, type, path);
+    const auto values = expect_tensor(tensors, "flow." + slot.name,
+                                      shape_for(members, slot.shape), type, path);
     if (!at::isfinite(values).all().item<bool>()) {
       throw InputError(path + ": tensor 'flow." + slot.name +
                        "': expected finite values");
     }
-    flow->values().narrow(1, slot.offset, slot.count).copy_(values.reshape({1, -1}));
+    flow->values()
+        .narrow(1, slot.offset, slot.count)
+        .copy_(values.reshape({members, slot.count}));
   }
   return flow;
 }
@@ -128,10 +177,12 @@ std::unique_ptr<Flow> flow_from(const FlowOptions& options, const NamedTensors& 
 
 void save_model(const std::string& path, const Model& model) {
   NamedTensors tensors;
+  const auto members = model.members();
   const c10::NoGradGuard no_grad;
   for (const auto& slot : model.flow->slots()) {
-    tensors["flow." + slot.name] =
-        model.flow->values()[0].narrow(0, slot.offset, slot.count).view(slot.shape);
+    tensors["flow." + slot.name] = model.flow->values()
+                                       .narrow(1, slot.offset, slot.count)
+                                       .reshape(shape_for(members, slot.shape));
   }
   const auto add = [&](const std::string& name,
                        const Standardization& standardization) {
@@ -142,14 +193,27 @@ void save_model(const std::string& path, const Model& model) {
   if (!model.context_columns.empty()) {
     add("context_standardization", model.context_standardization);
   }
+  if (model.calibration) {
+    tensors["calibration.mean"] = model.calibration->mean;
+    tensors["calibration.deviation"] = model.calibration->deviation;
+  }
+  const bool is_plain = members == 1 && !model.calibration;
+  auto parameters = model.dependence.parameters;
+  for (const auto& further : model.further_parameters) {
+    parameters.insert(parameters.end(), further.begin(), further.end());
+  }
   tensors["dependence.parameters"] =
-      at::tensor(model.dependence.parameters, at::kDouble);
-  const nlohmann::json description = {{"format_version", kFormatVersion},
-                                      {"columns", model.columns},
-                                      {"context_columns", model.context_columns},
-                                      {"flow", to_json(model.flow->options())},
-                                      {"dependence", describe(model.dependence)},
-                                      {"record", model.record}};
+      at::tensor(parameters, at::kDouble)
+          .view(shape_for(members, {static_cast<std::int64_t>(
+                                       model.dependence.parameters.size())}));
+  nlohmann::json description = {
+      {"format_version", is_plain ? kFormatOfOneMember : kFormatVersion},
+      {"columns", model.columns},
+      {"context_columns", model.context_columns},
+      {"flow", to_json(model.flow->options())},
+      {"dependence", describe(model.dependence)},
+      {"record", model.record}};
+  if (!is_plain) description["members"] = members;
   save_tensors(path, {{kMetadataKey, description.dump()}}, tensors);
 }
 
@@ -170,15 +234,20 @@ Model load_model(const std::string& path, at::Device device,
         "{}: written by a newer kinflow (format {}, this one reads up to {})", path,
         version, kFormatVersion));
   }
+  const auto members = version == kFormatOfOneMember
+                           ? std::int64_t{1}
+                           : json.integer("members", 1, kLargestEnsemble);
   const auto options = flow_options_from(json.object("flow"));
   Model model{.columns = json.texts("columns"),
               .context_columns = json.texts("context_columns"),
               .standardization = standardization_from(tensors, "standardization",
                                                       options.dimension, path),
               .context_standardization = {},
-              .flow = flow_from(options, tensors, path, device, arithmetic),
-              .dependence = dependence_from(json.object("dependence"), path, tensors),
+              .flow = flow_from(options, members, tensors, path, device, arithmetic),
+              .dependence = dependence_from(json.object("dependence"), path),
               .record = description.value("record", nlohmann::json::object())};
+  model.calibration = calibration_from(tensors, members, options.dimension, path);
+  read_parameters(tensors, path, model);
   check_names(model.columns, model.context_columns, path);
   if (static_cast<std::int64_t>(model.columns.size()) != options.dimension ||
       static_cast<std::int64_t>(model.context_columns.size()) != options.context) {

@@ -353,6 +353,7 @@ class Sweep {
     const auto record = new_run_record(group.request(run));
     auto folder = RunFolder::create(unfinished, record);
     folder.write_metrics(group.history(run));
+    set_threads(group.request(run).threads);
     auto result = group.finish(run, record, logger_);
     result.seconds = seconds_since(start_);
     folder.write_result(record, result);

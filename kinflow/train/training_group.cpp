@@ -2,11 +2,11 @@
 #include "kinflow/train/training_group.h"
 
 #include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -33,15 +33,6 @@ at::Tensor row_weights(const Dependence& law, at::Device device) {
   const auto parameters = law.default_parameters().unsqueeze(0).to(device);
   const auto ones = at::ones({1, law.rows(), 1}, at::kDouble).to(device);
   return law.precision_times(parameters, ones).view({law.rows()}).cpu();
-}
-
-// The best replica's flow by itself.
-std::unique_ptr<Flow> single_flow(Flow& flow, std::int64_t replica) {
-  auto single = std::make_unique<Flow>(flow.options(), std::vector<std::uint64_t>{0},
-                                       flow.values().scalar_type(), at::kCPU);
-  const c10::NoGradGuard no_grad;
-  single->values().copy_(flow.values().narrow(0, replica, 1));
-  return single;
 }
 
 // What differs between the laws of schedules.
@@ -88,6 +79,7 @@ void check_paths(const DataRequest& data) {
 
 std::string group_key(const FitRequest& request) {
   auto json = to_json(request);
+  json.erase("ensemble");
   auto& train = json["train"];
   for (const auto* own :
        {"estimator", "learning_rate", "dependence_rate", "prior", "grid"}) {
@@ -148,6 +140,9 @@ void TrainingGroup::prepare() {
     }
   }
   first_replica_.push_back(static_cast<std::int64_t>(replicas.size()));
+  for (std::size_t run = 0; run < requests_.size(); ++run) {
+    check_ensemble(static_cast<std::int64_t>(run));
+  }
   flow_ = std::make_unique<Flow>(options, seeds, type, device);
   const auto ready = [&](const at::Tensor& values, const Standardization& by) {
     return values.defined() ? by.apply(values).to(device, type) : values;
@@ -166,6 +161,17 @@ void TrainingGroup::prepare() {
                    .calibrates = calibrates()},
       std::move(replicas), at::cat(starts).to(device));
   if (trainer_->uses_own_team()) set_tensor_threads(1);
+}
+
+void TrainingGroup::check_ensemble(std::int64_t run) const {
+  const auto index = static_cast<std::size_t>(run);
+  const auto replicas = first_replica_[index + 1] - first_replica_[index];
+  const auto wanted = requests_[index].ensemble;
+  if (wanted <= replicas) return;
+  throw InputError(
+      fmt::format("--ensemble: expected at most {}, the number of flows that this run "
+                  "trains, found {}",
+                  replicas, wanted));
 }
 
 const FitRequest& TrainingGroup::request(std::int64_t run) const {
@@ -297,39 +303,98 @@ at::Tensor TrainingGroup::final_parameters(const FitRequest& request,
   }
 }
 
+std::vector<std::int64_t> TrainingGroup::choose_members(std::int64_t run,
+                                                        Logger& logger) const {
+  const auto wanted = static_cast<std::size_t>(request(run).ensemble);
+  auto members = ranked_replicas(run);
+  if (members.size() < wanted) {
+    logger.warning(
+        fmt::format("{} of the flows diverged for good: the model has {} members in "
+                    "place of {}",
+                    first_replica_[static_cast<std::size_t>(run) + 1] -
+                        first_replica_[static_cast<std::size_t>(run)] -
+                        static_cast<std::int64_t>(members.size()),
+                    members.size(), wanted));
+  }
+  members.resize(std::min(wanted, members.size()));
+  return members;
+}
+
+double TrainingGroup::valid_nll(const Model& model,
+                                const std::vector<std::int64_t>& members) const {
+  if (members.size() == 1) return trainer_->best_valid_nll(members.front());
+  const auto& valid = rows_.valid;
+  if (!dependence_.valid_law) {
+    return -model.row_log_density(valid.data, valid.context).mean().item<double>();
+  }
+  const auto latents = model.member_latents(valid.data, valid.context);
+  std::vector<at::Tensor> parameters;
+  for (const auto replica : members) {
+    parameters.push_back(trainer_->best_parameters(replica));
+  }
+  const auto of_valid_law = at::stack(parameters).matmul(dependence_.valid_weights);
+  const auto densities =
+      dependence_.valid_law
+          ->log_density(of_valid_law, latents.latents.to(of_valid_law.device()))
+          .cpu() +
+      latents.log_abs_det.sum(1);
+  return -mixture_log_density(densities).item<double>() /
+         static_cast<double>(valid.data.size(0));
+}
+
 FitResult TrainingGroup::finish(std::int64_t run, const nlohmann::json& record,
                                 Logger& logger) {
   const auto& request = this->request(run);
-  set_threads(request.threads);
+  const auto first = first_replica_[static_cast<std::size_t>(run)];
   restore_best();
-  const auto best = best_replica(run);
+  const auto members = choose_members(run, logger);
+  const auto best = members.front();
   FitResult result{.model = {.columns = rows_.columns,
                              .context_columns = request.data.context,
                              .standardization = standardization_,
                              .context_standardization = context_standardization_,
-                             .flow = single_flow(*flow_, best),
+                             .flow = select_replicas(*flow_, members, at::kCPU),
                              .dependence = {},
                              .record = {}},
                    .epochs = epochs(run),
-                   .best_epoch = trainer_->best_epoch(best),
-                   .valid_nll_nats = trainer_->best_valid_nll(best)};
-  const auto parameters =
-      final_parameters(request, result.model, trainer_->best_parameters(best), logger);
-  result.model.dependence = dependence_.with_parameters(parameters);
-  result.model.record = {
-      {"kinflow_version", version()},
-      {"request", record["request"]},
-      {"data_hash", record["data_hash"]},
-      {"train_rows", rows_.train.data.size(0)},
-      {"valid_rows", rows_.valid.data.size(0)},
-      {"dropped_rows", rows_.dropped_rows},
-      {"valid_score", dependence_.valid_law ? "joint" : "rows"},
-      {"epochs", result.epochs},
-      {"best_epoch", result.best_epoch},
-      {"best_replica", best - first_replica_[static_cast<std::size_t>(run)]},
-      {"valid_nll_nats", result.valid_nll_nats},
-      {"skipped_steps", trainer_->skipped_steps(best)}};
-  if (request.inference) add_inference(parameters, result.model, logger);
+                   .best_epoch = trainer_->best_epoch(best)};
+  auto& model = result.model;
+  if (calibration_) model.calibration = calibration_->of_replicas(members);
+  model.further_parameters.resize(members.size() - 1);
+  result.valid_nll_nats = valid_nll(model, members);
+  at::Tensor parameters_of_best;
+  auto described = nlohmann::json::array();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto replica = members[i];
+    const auto parameters =
+        final_parameters(request, model.member(static_cast<std::int64_t>(i)),
+                         trainer_->best_parameters(replica), logger);
+    auto learned = dependence_.with_parameters(parameters);
+    if (i == 0) {
+      parameters_of_best = parameters;
+      model.dependence = std::move(learned);
+    } else {
+      model.further_parameters[i - 1] = std::move(learned.parameters);
+    }
+    described.push_back({{"replica", replica - first},
+                         {"best_epoch", trainer_->best_epoch(replica)},
+                         {"valid_nll_nats", trainer_->best_valid_nll(replica)},
+                         {"skipped_steps", trainer_->skipped_steps(replica)}});
+  }
+  model.record = {{"kinflow_version", version()},
+                  {"request", record["request"]},
+                  {"data_hash", record["data_hash"]},
+                  {"train_rows", rows_.train.data.size(0)},
+                  {"valid_rows", rows_.valid.data.size(0)},
+                  {"dropped_rows", rows_.dropped_rows},
+                  {"valid_score", dependence_.valid_law ? "joint" : "rows"},
+                  {"epochs", result.epochs},
+                  {"best_epoch", result.best_epoch},
+                  {"best_replica", best - first},
+                  {"valid_nll_nats", result.valid_nll_nats},
+                  {"skipped_steps", trainer_->skipped_steps(best)},
+                  {"members", std::move(described)}};
+  if (request.inference) add_inference(parameters_of_best, model, logger);
   return result;
 }
 
@@ -344,6 +409,7 @@ void TrainingGroup::add_inference(const at::Tensor& parameters, Model& model,
     model.record["inference"] = {{"why_no_errors", error.what()},
                                  {"why_no_test", error.what()}};
   }
+  if (model.members() > 1) model.record["inference"]["member"] = "best";
 }
 
 }  // namespace kinflow

@@ -55,13 +55,19 @@ class TrainingGroup {
   /// [R, n] float64.
   at::Tensor row_log_densities(const TableRows& rows) const;
 
-  /// The best replica of a trained run as a model, with errors and tests if asked for.
+  /// The best replicas of a trained run as the members of a model, with errors and
+  /// tests of the best one if asked for.
   /// @param record  of the run, whose request and hashes the model keeps
   FitResult finish(std::int64_t run, const nlohmann::json& record, Logger& logger);
 
  private:
   void prepare();
   bool calibrates() const;
+  void check_ensemble(std::int64_t run) const;
+  /// The replicas that become members, the best first.
+  std::vector<std::int64_t> choose_members(std::int64_t run, Logger& logger) const;
+  /// Validation NLL of a model whose members are these replicas.
+  double valid_nll(const Model& model, const std::vector<std::int64_t>& members) const;
   at::Tensor final_parameters(const FitRequest& request, const Model& model,
                               const at::Tensor& trained, Logger& logger) const;
   void add_inference(const at::Tensor& parameters, Model& model, Logger& logger) const;

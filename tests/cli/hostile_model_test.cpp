@@ -45,10 +45,13 @@ struct Parts {
   }
 };
 
-class HostileModel : public testing::Test {
+/// The same with models of one member and of several.
+class HostileModel : public testing::TestWithParam<bool> {
  protected:
   HostileModel()
-      : good_(content_of(SharedFiles::get().blocks_run + "/model.safetensors")) {}
+      : good_(content_of((GetParam() ? SharedFiles::get().ensemble_run
+                                     : SharedFiles::get().blocks_run) +
+                         "/model.safetensors")) {}
 
   void expect_refused(const std::string& bytes) {
     const std::string path = folder_.write("m.safetensors", bytes);
@@ -65,11 +68,16 @@ class HostileModel : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(HostileModel, AnUnchangedFileLoads) {
+INSTANTIATE_TEST_SUITE_P(Members, HostileModel, testing::Bool(),
+                         [](const testing::TestParamInfo<bool>& several) {
+                           return several.param ? "Several" : "One";
+                         });
+
+TEST_P(HostileModel, AnUnchangedFileLoads) {
   load_model(folder_.write("m.safetensors", Parts(good_).bytes()));
 }
 
-TEST_F(HostileModel, TruncatedEmptyAndForeignFiles) {
+TEST_P(HostileModel, TruncatedEmptyAndForeignFiles) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{4}, std::size_t{8},
                                  std::size_t{500}, good_.size() - 1}) {
     expect_refused(good_.substr(0, size));
@@ -85,7 +93,7 @@ TEST_F(HostileModel, TruncatedEmptyAndForeignFiles) {
   });
 }
 
-TEST_F(HostileModel, HeadersThatDisagreeWithTheData) {
+TEST_P(HostileModel, HeadersThatDisagreeWithTheData) {
   for (const std::uint64_t length :
        {std::uint64_t{0}, std::uint64_t{7}, std::uint64_t{1} << 40, UINT64_MAX}) {
     std::string bytes = good_;
@@ -111,7 +119,7 @@ TEST_F(HostileModel, HeadersThatDisagreeWithTheData) {
 }
 
 // An empty tensor may claim any other extent.
-TEST_F(HostileModel, EmptyTensorsOfAbsurdShape) {
+TEST_P(HostileModel, EmptyTensorsOfAbsurdShape) {
   for (const auto& shape : {Json{0, INT64_MAX}, Json{INT64_MAX, 0, INT64_MAX}}) {
     expect_refused_after([&](Parts& parts) {
       const auto end = parts.data.size();
@@ -122,9 +130,10 @@ TEST_F(HostileModel, EmptyTensorsOfAbsurdShape) {
   }
 }
 
-TEST_F(HostileModel, DescriptionsOutOfRange) {
+TEST_P(HostileModel, DescriptionsOutOfRange) {
   const std::vector<std::pair<std::string, Json>> changes = {
-      {"/format_version", 2},
+      {"/format_version", GetParam() ? 1 : 2},
+      {"/format_version", 3},
       {"/format_version", "1"},
       {"/columns", {"x1"}},
       {"/columns", {"x1", "x1"}},
@@ -170,7 +179,7 @@ TEST_F(HostileModel, DescriptionsOutOfRange) {
   }
 }
 
-TEST_F(HostileModel, MissingKeysAndTensors) {
+TEST_P(HostileModel, MissingKeysAndTensors) {
   const Parts good(good_);
   for (const auto& [key, value] : good.description.items()) {
     if (key == "record") continue;
@@ -202,7 +211,7 @@ TEST_F(HostileModel, MissingKeysAndTensors) {
   });
 }
 
-TEST_F(HostileModel, NumbersOutOfRange) {
+TEST_P(HostileModel, NumbersOutOfRange) {
   for (const double value : {-0.1, 1.0, 2.0, std::nan(""), HUGE_VAL}) {
     expect_refused_after(
         [&](Parts& parts) { parts.put("dependence.parameters", value); });
@@ -223,8 +232,53 @@ TEST_F(HostileModel, NumbersOutOfRange) {
   }
 }
 
+// Counts of members that do not fit the tensors, and mistakes in any of them.
+TEST_P(HostileModel, MembersThatAreNotThere) {
+  if (!GetParam()) return;
+  for (const auto& count :
+       {Json(0), Json(-1), Json(1), Json(2), Json(4), Json(1'000), Json(1'000'000'000),
+        Json(INT64_MAX), Json(3.5), Json("3"), Json(nullptr), Json({3})}) {
+    SCOPED_TRACE(count.dump());
+    expect_refused_after([&](Parts& parts) { parts.description["members"] = count; });
+  }
+  const std::string name = "dependence.parameters";
+  const Parts good(good_);
+  const auto shape = good.header[name]["shape"];
+  ASSERT_EQ(shape.size(), 2u);
+  ASSERT_EQ(shape[0], 3);
+  const auto count = shape[1].get<std::int64_t>();
+  for (const Json& other : {Json{3 * count}, Json{count, 3}, Json{1, 3 * count},
+                            Json{3, 1, count}, Json{1, 3, count}}) {
+    expect_refused_after([&](Parts& parts) { parts.header[name]["shape"] = other; });
+  }
+  for (std::int64_t element = 0; element < 3 * count; element += count) {
+    for (const double value : {-0.1, 1.0, std::nan(""), HUGE_VAL}) {
+      expect_refused_after([&](Parts& parts) {
+        std::memcpy(parts.first_element(name) + 8 * element, &value, sizeof(value));
+      });
+    }
+  }
+  const float float_nan = std::nanf("");
+  for (const auto& [tensor, entry] : good.header.items()) {
+    if (tensor.rfind("flow.", 0) != 0) continue;
+    SCOPED_TRACE(tensor);
+    EXPECT_EQ(entry["shape"][0], 3);
+    const auto end = entry["data_offsets"][1].get<std::size_t>();
+    expect_refused_after([&](Parts& parts) {
+      std::memcpy(parts.data.data() + end - sizeof(float_nan), &float_nan,
+                  sizeof(float_nan));
+    });
+    expect_refused_after([&](Parts& parts) {
+      auto flat = parts.header[tensor]["shape"];
+      flat.erase(0);
+      flat[0] = 3 * flat[0].get<std::int64_t>();
+      parts.header[tensor]["shape"] = flat;
+    });
+  }
+}
+
 // Any file that differs in a few bytes either loads or is refused in one line.
-TEST_F(HostileModel, RandomChangesNeverCrash) {
+TEST_P(HostileModel, RandomChangesNeverCrash) {
   Random random(7);
   const Parts parts(good_);
   const auto header_bytes = static_cast<std::int64_t>(good_.size() - parts.data.size());
@@ -244,7 +298,7 @@ TEST_F(HostileModel, RandomChangesNeverCrash) {
   }
 }
 
-TEST_F(HostileModel, TheBinaryRefusesInOneLine) {
+TEST_P(HostileModel, TheBinaryRefusesInOneLine) {
   const auto& files = SharedFiles::get();
   const std::string cut = folder_.write("cut.safetensors", good_.substr(0, 700));
   expect_refusal(folder_, {"evaluate", cut, files.blocks + "/test.csv"}, {cut});
@@ -260,9 +314,10 @@ TEST_F(HostileModel, TheBinaryRefusesInOneLine) {
 }
 
 // The record of a run is free form: whatever it holds, the model can be inspected.
-TEST_F(HostileModel, AnOddRecordDoesNotHinderInspection) {
+TEST_P(HostileModel, AnOddRecordDoesNotHinderInspection) {
   Parts parts(good_);
-  parts.description["record"] = {{"valid_nll_nats", "low"}, {"request", {1, 2}}};
+  parts.description["record"] = {
+      {"valid_nll_nats", "low"}, {"request", {1, 2}}, {"members", {{"replica", "x"}}}};
   const std::string path = folder_.write("m.safetensors", parts.bytes());
   EXPECT_NE(run_well({"inspect", path}).find("spline coupling"), std::string::npos);
 }

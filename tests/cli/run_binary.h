@@ -171,6 +171,7 @@ class SharedFiles {
 
   const std::string blocks, relatives;          ///< folders of kinflow simulate
   const std::string blocks_run, relatives_run;  ///< folders of kinflow fit
+  const std::string ensemble_run;               ///< of three members, on `blocks`
   static constexpr int kRows = 200, kRelatives = 60;
 
  private:
@@ -178,7 +179,8 @@ class SharedFiles {
       : blocks(folder_.path("blocks")),
         relatives(folder_.path("relatives")),
         blocks_run(folder_.path("blocks_run")),
-        relatives_run(folder_.path("relatives_run")) {
+        relatives_run(folder_.path("relatives_run")),
+        ensemble_run(folder_.path("ensemble_run")) {
     const Arguments other_rows = {"--valid-rows", "80", "--test-rows", "90"};
     run_well(Arguments{"simulate", "--shape", "abs", "--dependence", "blocks", "--rows",
                        std::to_string(kRows), "--seed", "6", "--out", blocks} +
@@ -193,6 +195,10 @@ class SharedFiles {
     run_well(Arguments{"fit", relatives + "/train.csv", "--relationship",
                        relatives + "/relationship.npy", "--valid",
                        relatives + "/valid.csv", "--out", relatives_run} +
+             small_fit());
+    run_well(Arguments{"fit", blocks + "/train.csv", "--group", "group", "--valid",
+                       blocks + "/valid.csv", "--schedule", "grid", "--grid",
+                       "0.2,0.4,0.6,0.8", "--ensemble", "3", "--out", ensemble_run} +
              small_fit());
   }
 };

@@ -41,15 +41,15 @@ TableRows some_rows(std::vector<std::string> labels) {
   return rows;
 }
 
-// The law of rows by their labels, with what the model learned.
-RowLaw law_of_groups(const Model& model, const TableRows& rows,
-                     const std::vector<double>& instead = {}) {
+// The laws of rows by their labels, with what the model learned.
+RowLaws laws_of_groups(const Model& model, const TableRows& rows,
+                       const std::vector<double>& instead = {}) {
   DependenceRequest request;
   request.group = "g";
   request = model.dependence.request_for_new_rows(request, instead);
   Logger silent;
-  return make_row_law(model, request, read_relations(request, rows, "t.csv"), instead,
-                      silent);
+  return make_row_laws(model, request, read_relations(request, rows, "t.csv"), instead,
+                       silent);
 }
 
 // log p(X) from the dense covariance of the rows' latents.
@@ -83,8 +83,8 @@ TEST(Likelihood, JointOfBlocksUsesTheCorrelationOfEachLabel) {
   link(0, 3, 0.7);
   link(2, 4, 0.2);
   link(1, 5, typical);
-  const auto law = law_of_groups(model, rows);
-  const auto result = evaluate_likelihood(model, rows, &law);
+  const auto laws = laws_of_groups(model, rows);
+  const auto result = evaluate_likelihood(model, rows, &laws);
   EXPECT_NEAR(*result.joint_log_density_nats, dense_joint(model, rows.data, covariance),
               1e-9);
   EXPECT_NEAR(result.mean_nll_nats * 6,
@@ -98,9 +98,10 @@ TEST(Likelihood, JointOfARelationshipUsesLambda) {
   const auto factor = at::randn({4, 4}, at::kDouble);
   const auto matrix = factor.matmul(factor.t());
   const auto covariance = 0.3 * at::eye(4, at::kDouble) + 0.7 * matrix;
-  const RowLaw law{.law = std::make_unique<Relationship>(matrix),
-                   .parameters = at::tensor(model.dependence.parameters, at::kDouble)};
-  const auto result = evaluate_likelihood(model, rows, &law);
+  const RowLaws laws = {
+      {.law = std::make_unique<Relationship>(matrix),
+       .parameters = at::tensor(model.dependence.parameters, at::kDouble)}};
+  const auto result = evaluate_likelihood(model, rows, &laws);
   EXPECT_NEAR(*result.joint_log_density_nats, dense_joint(model, rows.data, covariance),
               1e-8);
 }
@@ -108,8 +109,8 @@ TEST(Likelihood, JointOfARelationshipUsesLambda) {
 TEST(Likelihood, AModelWithoutTheParameterAsksForOne) {
   const auto model = some_model({});
   const auto rows = some_rows({"x", "x"});
-  EXPECT_THROW(law_of_groups(model, rows), InputError);
-  EXPECT_NO_THROW(law_of_groups(model, rows, {0.5}));
+  EXPECT_THROW(laws_of_groups(model, rows), InputError);
+  EXPECT_NO_THROW(laws_of_groups(model, rows, {0.5}));
 }
 
 // log p(new | observed) is the difference of two joint densities, and a single row has
@@ -119,22 +120,22 @@ TEST(Likelihood, RowsGivenObservedOnesFollowTheConditionalLaw) {
   const auto observed = some_rows({"x", "y", "x"});
   const auto rows = some_rows({"x", "new", "y"});
   const auto both = append_rows(observed, rows);
-  const auto law = law_of_groups(model, both);
-  const auto observed_law = law_of_groups(model, observed);
-  const auto covariance = law.law->covariance(law.parameters);
+  const auto laws = laws_of_groups(model, both);
+  const auto observed_laws = laws_of_groups(model, observed);
+  const auto covariance = laws[0].law->covariance(laws[0].parameters);
   const auto part = [&](const std::vector<std::int64_t>& chosen) {
     const auto index = at::tensor(chosen, at::kLong);
     return dense_joint(model, both.data.index_select(0, index),
                        covariance.index_select(0, index).index_select(1, index));
   };
-  const auto result = evaluate_given(model, observed, rows, law, &observed_law);
+  const auto result = evaluate_given(model, observed, rows, laws, &observed_laws);
   EXPECT_NEAR(*result.joint_log_density_nats,
               part({0, 1, 2, 3, 4, 5}) - part({0, 1, 2}), 1e-9);
   for (std::int64_t i = 0; i < 3; ++i) {
     EXPECT_NEAR(result.row_log_density_nats[i].item<double>(),
                 part({0, 1, 2, 3 + i}) - part({0, 1, 2}), 1e-9);
   }
-  const auto dense = evaluate_given(model, observed, rows, law, nullptr);
+  const auto dense = evaluate_given(model, observed, rows, laws, nullptr);
   EXPECT_NEAR(*dense.joint_log_density_nats, *result.joint_log_density_nats, 1e-9);
 }
 
@@ -162,7 +163,7 @@ TEST(Sample, RowsOfABlockHaveTheCorrelation) {
   const auto model = some_model(kBlocks);
   Random random(3);
   const auto sample = sample_dependent(
-      model, law_of_groups(model, some_rows(numbered_pairs(4000)), {0.6}), {}, random);
+      model, laws_of_groups(model, some_rows(numbered_pairs(4000)), {0.6}), {}, random);
   const auto pairs = sample.view({4000, 2, 2});
   EXPECT_NEAR(latent_correlation(model, pairs.select(1, 0), pairs.select(1, 1)), 0.6,
               0.05);
@@ -183,7 +184,7 @@ TEST(Sample, FurtherRowsOfABlockFollowTheObservedOnes) {
   const auto both = append_rows(observed, some_rows(labels));
   Random random(4);
   const auto sample =
-      sample_given(model, observed, law_of_groups(model, both), {}, random);
+      sample_given(model, observed, laws_of_groups(model, both), nullptr, {}, random);
   const auto seen = model.to_latent(observed.data, {}).latents;
   const auto drawn = model.to_latent(sample, {}).latents;
   const auto mean_x = drawn.narrow(0, 0, 4000).mean(0);

@@ -11,6 +11,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/train/fit.h"
+#include "tests/data/helpers.h"
 
 namespace kinflow {
 namespace {
@@ -72,6 +73,51 @@ TEST_F(ModelFile, LoadsBitForBit) {
     EXPECT_TRUE(at::equal(loaded.row_log_density(rows, context),
                           model.row_log_density(rows, context)));
   }
+}
+
+Model some_mixture(at::ScalarType type) {
+  auto model = some_model(type, 1);
+  model.flow = std::make_unique<Flow>(model.flow->options(),
+                                      std::vector<std::uint64_t>{5, 6, 7}, type);
+  model.further_parameters = {{0.5, 0.125}, {0.0, 0.875}};
+  return model;
+}
+
+TEST_F(ModelFile, OfSeveralMembersLoadsBitForBit) {
+  for (const auto type : {at::kFloat, at::kDouble}) {
+    const auto model = some_mixture(type);
+    save_model(path("m.safetensors"), model);
+    const auto loaded = load_model(path("m.safetensors"));
+    EXPECT_EQ(loaded.members(), 3);
+    EXPECT_TRUE(at::equal(loaded.flow->values(), model.flow->values()));
+    EXPECT_EQ(loaded.type(), type);
+    EXPECT_EQ(loaded.dependence.parameters, model.dependence.parameters);
+    EXPECT_EQ(loaded.further_parameters, model.further_parameters);
+    EXPECT_EQ(loaded.record, model.record);
+    save_model(path("again.safetensors"), loaded);
+    EXPECT_EQ(content_of(path("m.safetensors")), content_of(path("again.safetensors")));
+  }
+}
+
+TEST_F(ModelFile, MembersOfIndependentRowsHaveNoParameters) {
+  auto model = some_mixture(at::kFloat);
+  model.dependence = {};
+  model.further_parameters = {{}, {}};
+  save_model(path("m.safetensors"), model);
+  const auto loaded = load_model(path("m.safetensors"));
+  EXPECT_EQ(loaded.further_parameters, model.further_parameters);
+  EXPECT_EQ(loaded.dependence_of(2).kind, DependenceKind::independent);
+}
+
+TEST_F(ModelFile, AMemberByItselfIsAFileOfOneMember) {
+  const auto model = some_mixture(at::kFloat);
+  save_model(path("m.safetensors"), model.member(1));
+  EXPECT_NE(content_of(path("m.safetensors")).find("\\\"format_version\\\":1,"),
+            std::string::npos);
+  const auto loaded = load_model(path("m.safetensors"));
+  EXPECT_EQ(loaded.members(), 1);
+  EXPECT_TRUE(at::equal(loaded.flow->values(), model.flow->values().narrow(0, 1, 1)));
+  EXPECT_EQ(loaded.dependence.parameters, model.further_parameters[0]);
 }
 
 TEST_F(ModelFile, TypicalCorrelationWeighsBlocksByTheirRepeats) {
