@@ -202,9 +202,7 @@ std::vector<double> latents_of_relatives(Simulation& simulation) {
 std::vector<double> independent_points(const SimulateOptions& options,
                                        std::int64_t rows, Stream stream) {
   Random random(options.seed, stream);
-  std::vector<double> points = normal_pairs(rows, random);
-  bend(options.shape, points);
-  return points;
+  return normal_pairs(rows, random);
 }
 
 void write_files(const std::string& directory, const Simulation& simulation) {
@@ -283,18 +281,29 @@ double shape_entropy_nats(PlaneShape shape) {
   return std::log(2 * std::numbers::pi) + 1 + log_scale(shape);
 }
 
-Simulation simulate(const SimulateOptions& options) {
+Simulation simulate_latents(const SimulateOptions& options) {
   check_options(options);
   Simulation simulation;
   simulation.options = options;
-  simulation.entropy_nats = shape_entropy_nats(options.shape);
   simulation.train = options.dependence == SimulatedDependence::blocks
                          ? latents_in_blocks(simulation)
                          : latents_of_relatives(simulation);
-  bend(options.shape, simulation.train);
   simulation.valid = independent_points(options, options.valid_rows, kValid);
   simulation.test = independent_points(options, options.test_rows, kTest);
   return simulation;
+}
+
+Simulation shaped(Simulation latents, PlaneShape shape) {
+  latents.options.shape = shape;
+  latents.entropy_nats = shape_entropy_nats(shape);
+  for (auto* points : {&latents.train, &latents.valid, &latents.test}) {
+    bend(shape, *points);
+  }
+  return latents;
+}
+
+Simulation simulate(const SimulateOptions& options) {
+  return shaped(simulate_latents(options), options.shape);
 }
 
 std::string simulated_block_label(std::int64_t block) {

@@ -71,6 +71,12 @@ struct Simulation {
 /// InputError for options outside their ranges.
 Simulation simulate(const SimulateOptions& options);
 
+/// The draw of simulate() before it takes its shape: points are the latents (a, b)
+/// themselves, without an entropy, and the same for every shape.
+Simulation simulate_latents(const SimulateOptions& options);
+/// Latents as simulate_latents() gives them, bent into a shape.
+Simulation shaped(Simulation latents, PlaneShape shape);
+
 /// The label of a block in files: g1, g2, ...
 std::string simulated_block_label(std::int64_t block);
 

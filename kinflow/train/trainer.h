@@ -95,6 +95,9 @@ class Trainer {
   /// Epochs after which a replica stopped; all that are done where it has not.
   std::int64_t epochs_of(std::int64_t replica) const;
   std::int64_t replicas() const { return flow_.replicas(); }
+  const TrainOptions& options_of(std::int64_t replica) const {
+    return options_.at(static_cast<std::size_t>(replica));
+  }
   /// Trains one epoch and scores the validation rows.
   void run_epoch();
   /// One record per replica and epoch, oldest first; epoch 0 included.

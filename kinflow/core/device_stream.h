@@ -1,0 +1,27 @@
+// A queue of its own on a GPU for each thread that trains.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <optional>
+
+namespace kinflow {
+
+/// As long as it lives, the calling thread's work on the device goes into a queue of
+/// its own, beside that of other threads. Does nothing on a CPU. Results that were
+/// queued elsewhere must be complete before they are used here.
+class DeviceStream {
+ public:
+  explicit DeviceStream(c10::Device device) {
+    if (device.is_cpu()) return;
+    guard_.emplace(
+        c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device));
+  }
+
+ private:
+  std::optional<c10::StreamGuard> guard_;
+};
+
+}  // namespace kinflow

@@ -1,0 +1,205 @@
+// Sets in turn or at once, their files, and progress.
+#include "kinflow/reproduce/study.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
+
+#include "kinflow/core/atomic_file.h"
+#include "kinflow/core/device.h"
+#include "kinflow/core/device_stream.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/folder_lock.h"
+#include "kinflow/core/json_reader.h"
+#include "kinflow/core/map_in_order.h"
+#include "kinflow/core/version.h"
+
+namespace kinflow {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using json = nlohmann::json;
+
+// Sets that share a GPU: one alone has too few replicas to fill it.
+constexpr std::int64_t kSetsOnDevice = 5;
+
+json to_json(const Score& score) {
+  return {{"method", score.method},
+          {"trainings", score.trainings},
+          {"valid_nll_nats", score.valid_nll_nats},
+          {"test_nll_nats", score.test_nll_nats},
+          {"best_epoch", score.best_epoch},
+          {"parameter", score.parameter},
+          {"learning_rate", score.learning_rate},
+          {"weight_decay", score.weight_decay},
+          {"learned", score.learned}};
+}
+
+json to_json(const SetScores& set) {
+  json scores = json::array();
+  for (const auto& score : set.scores) scores.push_back(to_json(score));
+  return {{"name", set.name}, {"seconds", set.seconds}, {"scores", scores}};
+}
+
+Score score_from(const JsonReader& json) {
+  constexpr double kLimit = 1e300;
+  const auto number = [&](const char* key) { return json.number(key, -kLimit, kLimit); };
+  return {.method = json.text("method"),
+          .trainings = json.integer("trainings", 0, INT64_MAX),
+          .valid_nll_nats = number("valid_nll_nats"),
+          .test_nll_nats = number("test_nll_nats"),
+          .best_epoch = json.integer("best_epoch", 0, INT64_MAX),
+          .parameter = number("parameter"),
+          .learning_rate = number("learning_rate"),
+          .weight_decay = number("weight_decay"),
+          .learned = json.numbers("learned", 0, 1)};
+}
+
+json read_json(const std::string& path) {
+  std::ifstream file(path);
+  return parse_json(std::string(std::istreambuf_iterator<char>(file), {}), path);
+}
+
+// The folder of a study: study.json says which one it is.
+class StudyFolder {
+ public:
+  StudyFolder(const std::string& directory, const json& description)
+      : directory_(directory) {
+    std::error_code error;
+    const auto path = directory + "/study.json";
+    if (std::filesystem::exists(path, error)) {
+      const auto found = read_json(path);
+      if (found.value("description", json()) != description) {
+        throw InputError(
+            directory +
+            ": expected a new folder or this study, found another one; its options "
+            "stand in study.json");
+      }
+      seconds_before_ = found.value("seconds", 0.0);
+    } else if (std::filesystem::exists(directory, error) &&
+               !std::filesystem::is_empty(directory, error)) {
+      throw InputError(directory + ": expected a new or empty folder, found files");
+    }
+    std::filesystem::create_directories(directory + "/sets", error);
+    if (error) {
+      throw InputError(fmt::format("{}: cannot make the folder ({})", directory,
+                                   error.message()));
+    }
+    lock_ = FolderLock(directory, "study");
+    remove_unfinished_files(directory + "/sets");
+    description_ = description;
+    write_seconds();
+  }
+
+  double seconds() const {
+    return seconds_before_ +
+           std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+  void write_seconds() const {
+    const json record = {{"kinflow_version", version()},
+                         {"commit", commit()},
+                         {"seconds", seconds()},
+                         {"description", description_}};
+    write_file_atomically(directory_ + "/study.json", record.dump(2) + "\n");
+  }
+
+  std::optional<SetScores> find(const std::string& name) const {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path_of(name), ignored)) return {};
+    const auto found = read_json(path_of(name));
+    const JsonReader reader(found, path_of(name));
+    SetScores set{.name = reader.text("name"),
+                  .seconds = reader.number("seconds", 0, 1e12),
+                  .scores = {}};
+    if (!found.contains("scores") || !found["scores"].is_array()) {
+      throw InputError(path_of(name) + ": key 'scores': expected a list");
+    }
+    for (const auto& score : found["scores"]) {
+      set.scores.push_back(score_from(JsonReader(score, path_of(name))));
+    }
+    return set;
+  }
+  void keep(const SetScores& set) const {
+    write_file_atomically(path_of(set.name), to_json(set).dump(1) + "\n");
+    write_seconds();
+  }
+
+ private:
+  std::string path_of(const std::string& name) const {
+    return directory_ + "/sets/" + name + ".json";
+  }
+
+  std::string directory_;
+  json description_;
+  FolderLock lock_;
+  double seconds_before_ = 0;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
+
+StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& place,
+                      Logger& logger) {
+  const auto device = find_device(place.device);
+  set_threads(place.threads);
+  const StudyFolder folder(place.directory, place.description);
+  StudyResult result;
+  result.sets.resize(plan.size());
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (auto done = folder.find(plan[i].name)) {
+      result.sets[i] = std::move(*done);
+    } else {
+      missing.push_back(i);
+    }
+  }
+  const auto total = static_cast<std::int64_t>(plan.size());
+  if (missing.size() < plan.size()) {
+    logger.info(fmt::format("{} of {} data sets are finished already",
+                            plan.size() - missing.size(), plan.size()));
+  }
+
+  const auto start = Clock::now();
+  std::size_t next = 0;
+  std::int64_t finished = 0;
+  struct Item {
+    std::size_t place;
+    StudySet set;
+  };
+  map_in_order(
+      device.is_cpu() ? 1 : kSetsOnDevice,
+      [&]() -> std::optional<Item> {
+        if (next == missing.size()) return {};
+        if (place.stop != nullptr && *place.stop) throw Interrupted("interrupted");
+        const auto i = missing[next++];
+        return Item{i, plan[i].make()};
+      },
+      [&](Item item) {
+        const DeviceStream stream(device);
+        return std::pair(item.place, run_set(item.set, place.stop));
+      },
+      [&](std::pair<std::size_t, SetScores> done) {
+        folder.keep(done.second);
+        ++finished;
+        const auto left = static_cast<std::int64_t>(missing.size()) - finished;
+        const double each =
+            std::chrono::duration<double>(Clock::now() - start).count() /
+            static_cast<double>(finished);
+        logger.progress({.job = "reproduce",
+                         .done = total - left,
+                         .total = total,
+                         .unit = "data set",
+                         .status = done.second.name,
+                         .seconds_left = each * static_cast<double>(left)});
+        result.sets[done.first] = std::move(done.second);
+      });
+  folder.write_seconds();
+  result.seconds = folder.seconds();
+  return result;
+}
+
+}  // namespace kinflow

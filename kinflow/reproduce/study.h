@@ -1,0 +1,110 @@
+// Methods compared over many data sets: what is trained, what is scored, and how a
+// study that was stopped goes on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kinflow/core/log.h"
+#include "kinflow/train/fit.h"
+#include "kinflow/train/fitted_dependence.h"
+
+namespace kinflow {
+
+/// A way of training: the runs among which validation chooses, all of one group_key().
+struct Method {
+  std::string name;
+  std::vector<FitRequest> runs;  ///< with defaults
+  /// Validation rows are taken out of the training rows, as where no others exist.
+  bool holds_out = false;
+  /// The dependence parameters are those of the chosen epoch, instead of the most likely
+  /// ones given the flow.
+  bool keeps_trained = false;
+  /// Also scores, as a method of this name, the mixture of so many best replicas.
+  std::string mixture_name = {};
+  std::int64_t mixture = 0;
+  /// Also scores, as a method of this name, the chosen flow with its latents calibrated
+  /// by the validation rows.
+  std::string calibrated_name = {};
+};
+
+/// Trainings that a method takes: its runs times their replicas and grids.
+std::int64_t trainings_of(const Method& method);
+
+/// Rows of a method, ready to be trained.
+struct StudyRows {
+  FitRows rows;
+  FittedDependence dependence;
+};
+
+struct StudySet {
+  std::string name;  ///< also of its file, so without odd characters
+  /// Rows for the schedule of a method.
+  std::function<StudyRows(const Method&)> rows_for;
+  TableRows test;
+  std::vector<Method> methods;
+  /// True correlations of blocks by label; empty where there are none to recover.
+  std::vector<std::string> labels = {};
+  std::vector<double> correlations = {};
+};
+
+/// What one method came to on one data set.
+struct Score {
+  std::string method;
+  std::int64_t trainings = 0;
+  double valid_nll_nats = 0;
+  double test_nll_nats = 0;
+  std::int64_t best_epoch = 0;
+  double parameter = 0;  ///< typical one of the chosen flow
+  // Of the chosen run:
+  double learning_rate = 0;
+  double weight_decay = 0;
+  /// Learned correlations beside StudySet::labels, where there are any; 0 in a baseline.
+  std::vector<double> learned = {};
+};
+
+struct SetScores {
+  std::string name;
+  double seconds = 0;
+  std::vector<Score> scores;
+
+  const Score* find(const std::string& method) const;
+};
+
+/// Trains all methods on a data set and scores its test rows with what validation
+/// chooses. Interrupted where `stop` becomes true between two epochs.
+SetScores run_set(const StudySet& set, const std::atomic<bool>* stop);
+
+struct StudyPlace {
+  std::string directory;
+  /// What decides the results; a folder holds one study.
+  nlohmann::json description;
+  std::string device = "cpu";
+  std::int64_t threads = 1;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+/// A data set that is made when its turn comes.
+struct PlannedSet {
+  std::string name;
+  std::function<StudySet()> make;  ///< called in the order of the plan, by one thread
+};
+
+struct StudyResult {
+  std::vector<SetScores> sets;  ///< in the order of the plan
+  double seconds = 0;           ///< of all calls that worked on the folder
+};
+
+/// Runs all sets, several at once on a GPU, and keeps what is finished in the folder
+/// (sets/NAME.json). The same call on a folder that was left unfinished goes on.
+/// InputError where the folder holds another study.
+StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& place,
+                      Logger& logger);
+
+}  // namespace kinflow
