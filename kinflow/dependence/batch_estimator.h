@@ -44,6 +44,9 @@ class BatchEstimator {
   /// that of the batch's pairs. It means nothing where a replica does not move its
   /// parameters.
   virtual at::Tensor parameter_gradient(const at::Tensor& parameters) = 0;
+  /// Whether the work is done by the process's own team, with tensors for what is small
+  /// only: LibTorch's threads would take its cores.
+  virtual bool uses_own_team() const { return false; }
 };
 
 /// The estimator of any structure, by its LatentMemory and its pairs.

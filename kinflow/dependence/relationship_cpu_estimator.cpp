@@ -79,6 +79,7 @@ class CpuEstimator final : public BatchEstimator {
   }
 
   const at::Tensor& latents() const override { return latents_; }
+  bool uses_own_team() const override { return true; }
 
   at::Tensor precision_rows(const at::Tensor& parameters, const at::Tensor& rows,
                             const at::Tensor& latents) override {

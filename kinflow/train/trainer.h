@@ -82,8 +82,11 @@ class Trainer {
   /// True once all epochs are done or every replica ran out of patience.
   bool finished() const;
   std::int64_t epochs_done() const { return epoch_; }
-  /// Whether epochs run on the process's own team, with tensors only between them.
-  bool uses_own_team() const { return replica_training_ != nullptr; }
+  /// Whether epochs run on the process's own team, with no large tensors but between
+  /// them.
+  bool uses_own_team() const {
+    return replica_training_ != nullptr || estimator_->uses_own_team();
+  }
   /// Whether a replica diverged too often to go on.
   bool has_failed(std::int64_t replica) const;
   /// Epochs after which a replica stopped; all that are done where it has not.
