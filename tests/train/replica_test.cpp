@@ -107,7 +107,7 @@ TEST(Replicas, AStageForManyEqualsThatOfEachAlone) {
     const TrainingSetup setup{.law = make_small_law(Structure::relationship, kRows),
                               .replicas = replicas,
                               .type = type};
-    expect_replicas_do_not_know_each_other(setup, type == at::kFloat ? 1e-3 : 1e-10);
+    expect_replicas_do_not_know_each_other(setup, 1e-10);
   }
 }
 
