@@ -8,9 +8,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace kinflow {
 
+class BatchEstimator;
+struct EstimatorChoice;
 class Random;
 
 /// The last known latents of all rows, with the statistics that make rows of C^-1 U and
@@ -120,6 +123,14 @@ class Dependence {
                                               const at::Tensor& latents) const = 0;
   /// An empty memory, to be filled by reset(). It must not outlive this object.
   virtual std::unique_ptr<LatentMemory> make_memory() const = 0;
+  /// The estimates that a training takes of every batch (batch_estimator.h). The
+  /// default makes them from the memory and the pairs above. It must not outlive this
+  /// object.
+  /// @param choices  what each of the R replicas needs
+  /// @param type     of the latents that will come; where it is float32 the estimates
+  ///                 may have no more digits than that
+  virtual std::unique_ptr<BatchEstimator> make_estimator(
+      const std::vector<EstimatorChoice>& choices, at::ScalarType type) const;
 
   /// Parameters on an unbounded scale for an optimiser, and back. The default is the
   /// logit: every parameter lies in (0, 1) and is kept in [1e-9, 1 - 1e-9].

@@ -13,6 +13,8 @@ constexpr int kGridCells = 48;
 constexpr int kEnclosures = 60;
 /// Width of the enclosure on the logit's scale at which the search ends.
 constexpr double kWidth = 1e-11;
+/// Products down to this, and up to its reciprocal, have lost no digits.
+constexpr double kSmallestProduct = 1e-300;
 
 double from_logit(double logit) {
   return std::clamp(1 / (1 + std::exp(-logit)), kSmallest, 1 - kSmallest);
@@ -118,15 +120,42 @@ double most_likely_share(const std::function<CurvePoint(double)>& curve, double 
 
 CurvePoint spectral_objective(const std::vector<SpectralTerm>& terms, double columns,
                               double lambda) {
-  CurvePoint result{0, 0};
-  for (const SpectralTerm& term : terms) {
+  // Independent sums, because each waits for its last addition.
+  constexpr std::size_t kSums = 4;
+  double log_det[kSums] = {}, trace[kSums] = {}, slope[kSums] = {};
+  const auto add = [&](const SpectralTerm& term, std::size_t k) {
     const double variance = lambda + (1 - lambda) * term.eigenvalue;
-    const double numbers = columns * term.count;
-    const double ratio = term.sum_of_squares / variance;
-    result.value += numbers * std::log(variance) + ratio;
-    result.slope += (1 - term.eigenvalue) / variance * (numbers - ratio);
+    const double inverse = 1 / variance, ratio = term.sum_of_squares * inverse;
+    trace[k] += ratio;
+    slope[k] += (1 - term.eigenvalue) * inverse * (columns * term.count - ratio);
+    return variance;
+  };
+  const auto log_of = [](double variance, double count) {
+    return count * std::log(variance);
+  };
+  const std::size_t whole = terms.size() / kSums * kSums;
+  for (std::size_t i = 0; i < whole; i += kSums) {
+    double variance[kSums];
+    for (std::size_t k = 0; k < kSums; ++k) variance[k] = add(terms[i + k], k);
+    // Of directions that count once, one logarithm of a product does for all.
+    const double product = variance[0] * variance[1] * variance[2] * variance[3];
+    const bool are_single = terms[i].count == 1 && terms[i + 1].count == 1 &&
+                            terms[i + 2].count == 1 && terms[i + 3].count == 1 &&
+                            product > kSmallestProduct &&
+                            product < 1 / kSmallestProduct;
+    if (are_single) {
+      log_det[0] += std::log(product);
+    } else {
+      for (std::size_t k = 0; k < kSums; ++k) {
+        log_det[k] += log_of(variance[k], terms[i + k].count);
+      }
+    }
   }
-  return {0.5 * result.value, 0.5 * result.slope};
+  for (std::size_t i = whole; i < terms.size(); ++i) {
+    log_det[0] += log_of(add(terms[i], 0), terms[i].count);
+  }
+  const auto sum = [](const double* of) { return of[0] + of[1] + (of[2] + of[3]); };
+  return {0.5 * (columns * sum(log_det) + sum(trace)), 0.5 * sum(slope)};
 }
 
 double most_likely_lambda(const std::vector<SpectralTerm>& terms, double columns,

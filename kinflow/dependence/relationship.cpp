@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/workers.h"
 #include "kinflow/dependence/likelihood_curve.h"
 #include "kinflow/dependence/side_by_side.h"
 
@@ -223,8 +224,9 @@ at::Tensor Relationship::most_likely(const at::Tensor& latents, const at::Tensor
   const at::Tensor rest = square.rest.cpu();
   const at::Tensor values = eigenvalues().cpu();
   const auto missing = static_cast<double>(rows() - rank());
-  for (std::int64_t r = 0; r < along.size(0); ++r) {
+  shared_workers().run(along.size(0), [&](std::int64_t r, std::int64_t /*thread*/) {
     std::vector<SpectralTerm> terms;
+    terms.reserve(static_cast<std::size_t>(rank() + 1));
     for (std::int64_t k = 0; k < rank(); ++k) {
       terms.push_back(
           {values.data_ptr<double>()[k], 1, along.data_ptr<double>()[r * rank() + k]});
@@ -232,7 +234,7 @@ at::Tensor Relationship::most_likely(const at::Tensor& latents, const at::Tensor
     if (missing > 0) terms.push_back({0, missing, rest.data_ptr<double>()[r]});
     result.data_ptr<double>()[r] =
         most_likely_lambda(terms, static_cast<double>(all.size(2)), prior);
-  }
+  });
   return result.to(start.device());
 }
 

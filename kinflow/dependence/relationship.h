@@ -47,6 +47,12 @@ class Relationship final : public Dependence {
                                       const at::Tensor& rows,
                                       const at::Tensor& latents) const override;
   std::unique_ptr<LatentMemory> make_memory() const override;
+  /// Products with Q in the type of the latents. On the CPU by kernels, elsewhere by
+  /// make_tensor_estimator(), which works on any device.
+  std::unique_ptr<BatchEstimator> make_estimator(
+      const std::vector<EstimatorChoice>& choices, at::ScalarType type) const override;
+  std::unique_ptr<BatchEstimator> make_tensor_estimator(
+      const std::vector<EstimatorChoice>& choices, at::ScalarType type) const;
   /// The global optimum of the likelihood curve, in [1e-9, 1 - 1e-9].
   at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
                          double prior) const override;
@@ -67,6 +73,7 @@ class Relationship final : public Dependence {
 
  private:
   class Memory;
+  class TensorEstimator;
 
   /// A function of C, as f(C) = outside I + Q diag(inside) Q'. Where Q is complete,
   /// outside is 0.

@@ -2,6 +2,7 @@
 #include "kinflow/dependence/spectral_decomposition.h"
 
 #include <ATen/ATen.h>
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <lapacke.h>
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "kinflow/core/error.h"
@@ -50,6 +52,31 @@ void decompose_columns(lapack_int rows, double* matrix, double* eigenvalues) {
     throw NumericalError(fmt::format(
         "[Relationship] the spectral decomposition did not converge (dsyevd: {})",
         info));
+  }
+}
+
+/// Eigenvalues [n] and eigenvectors, the columns of [n, n].
+std::pair<at::Tensor, at::Tensor> decompose_by_lapack(const at::Tensor& matrix) {
+  const std::int64_t n = matrix.size(0);
+  require_decomposable(n);
+  at::Tensor vectors = matrix.clone(at::MemoryFormat::Contiguous);
+  at::Tensor values = at::empty({n}, vectors.options());
+  decompose_columns(static_cast<lapack_int>(n), vectors.data_ptr<double>(),
+                    values.data_ptr<double>());
+  // LAPACK's columns are the rows of a row-major tensor.
+  return {values, vectors.t()};
+}
+
+/// The same by the GPU's own solver.
+std::pair<at::Tensor, at::Tensor> decompose_on_device(const at::Tensor& matrix) {
+  try {
+    const auto [values, vectors] = at::linalg_eigh(matrix, "U");
+    return {values, vectors};
+  } catch (const c10::Error& error) {
+    throw NumericalError(fmt::format(
+        "[Relationship] the spectral decomposition on the GPU failed: {}; what needs "
+        "no GPU: --device cpu",
+        error.what_without_backtrace()));
   }
 }
 
@@ -133,25 +160,19 @@ void require_decomposable(std::int64_t rows, const MemorySources& sources) {
 }
 
 SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
-  const at::Tensor matrix = relationship.detach().to(at::kCPU, at::kDouble);
+  const at::Tensor matrix = relationship.detach().to(at::kDouble);
   check_relationship(matrix);
-  const std::int64_t n = matrix.size(0);
-  require_decomposable(n);
-  at::Tensor vectors = matrix.clone(at::MemoryFormat::Contiguous);
-  at::Tensor values = at::empty({n}, vectors.options());
-  decompose_columns(static_cast<lapack_int>(n), vectors.data_ptr<double>(),
-                    values.data_ptr<double>());
+  const auto [values, vectors] =
+      matrix.is_cpu() ? decompose_by_lapack(matrix) : decompose_on_device(matrix);
   const double smallest = values[0].item<double>();
-  const double largest = values[n - 1].item<double>();
-  if (smallest < -kEigenvalueRounding * static_cast<double>(n) * largest) {
+  const double largest = values[-1].item<double>();
+  if (smallest < -kEigenvalueRounding * static_cast<double>(matrix.size(0)) * largest) {
     throw InputError(fmt::format(
         "[Relationship] expected a positive semidefinite matrix, received one that is "
         "not positive semidefinite: smallest eigenvalue {:.6g}",
         smallest));
   }
-  // LAPACK's columns are the rows of a row-major tensor.
-  return {vectors.t().contiguous().to(relationship.device()),
-          values.clamp_min(0).to(relationship.device())};
+  return {vectors.contiguous(), values.clamp_min(0)};
 }
 
 SpectralDecomposition decompose_factor(const at::Tensor& factor) {

@@ -44,8 +44,9 @@ double expected_decomposition_seconds(std::int64_t rows);
 /// decomposed: above 32,766 rows and where the memory that is left does not suffice.
 void require_decomposable(std::int64_t rows, const MemorySources& sources = {});
 
-/// Decomposes a symmetric positive semidefinite matrix in float64 with LAPACK's
-/// divide and conquer (dsyevd): O(n^3) time, decomposition_bytes() of memory.
+/// Decomposes a symmetric positive semidefinite matrix in float64, on the CPU with
+/// LAPACK's divide and conquer (dsyevd): O(n^3) time, decomposition_bytes() of memory.
+/// A matrix on a GPU is decomposed there by its own solver.
 /// Eigenvalues that rounding made negative (kEigenvalueRounding) become 0. InputError
 /// where G is not square, finite, symmetric or positive semidefinite, and as in
 /// require_decomposable(). Of elements that differ by rounding, those on and above the

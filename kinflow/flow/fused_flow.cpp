@@ -2,11 +2,7 @@
 #include "kinflow/flow/fused_flow.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <vector>
-
-#include "kinflow/core/error.h"
 
 namespace kinflow {
 
@@ -30,35 +26,9 @@ std::int64_t round_up(std::int64_t count, std::int64_t unit) {
   return (count + unit - 1) / unit * unit;
 }
 
-InstructionSet best_of_machine() {
-#ifdef KINFLOW_X86_KERNELS
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
-    return InstructionSet::avx512;
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    return InstructionSet::avx2;
-  }
-#endif
-  return InstructionSet::portable;
-}
-
-InstructionSet asked_for() {
-  const char* name = std::getenv("KINFLOW_KERNELS");
-  if (name == nullptr || *name == 0) return InstructionSet::avx512;
-  if (std::strcmp(name, "portable") == 0) return InstructionSet::portable;
-  if (std::strcmp(name, "avx2") == 0) return InstructionSet::avx2;
-  if (std::strcmp(name, "avx512") == 0) return InstructionSet::avx512;
-  throw InputError(
-      "KINFLOW_KERNELS: expected portable, avx2 or avx512 in this environment "
-      "variable, found '" +
-      std::string(name) + "'");
-}
-
 template <typename Real>
 const FlowKernels<Real>* kernels_of(InstructionSet set) {
-  if (set == InstructionSet::best) set = asked_for();
-  set = std::min(set, best_of_machine());
+  set = available(set);
   constexpr bool kIsFloat = std::is_same_v<Real, float>;
 #ifdef KINFLOW_X86_KERNELS
   if (set == InstructionSet::avx512) {
@@ -146,8 +116,6 @@ bool adds_in_place(std::int64_t tiles, std::int64_t threads) {
 }
 
 }  // namespace
-
-void check_kernels_choice() { asked_for(); }
 
 template <typename Real>
 struct FusedFlow<Real>::Kernels {

@@ -8,18 +8,12 @@
 #include <string>
 
 #include "kinflow/core/aligned_vector.h"
+#include "kinflow/core/instruction_set.h"
 #include "kinflow/core/workers.h"
 #include "kinflow/flow/flow_plan.h"
 #include "kinflow/flow/kernels/kernel_plan.h"
 
 namespace kinflow {
-
-/// What the kernels were compiled for. `best` is the most that this machine has; the
-/// environment variable KINFLOW_KERNELS (portable, avx2, avx512) can ask for less.
-enum class InstructionSet { portable, avx2, avx512, best };
-
-/// InputError where KINFLOW_KERNELS names no instruction set.
-void check_kernels_choice();
 
 /// Rows of a matrix with p columns and, where the flow has context, one with c.
 template <typename Real>

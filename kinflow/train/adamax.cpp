@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "kinflow/core/workers.h"
+#include "kinflow/flow/fused_flow.h"
 #include "kinflow/flow/kernels/kernel_plan.h"
 
 namespace kinflow {
@@ -32,6 +34,40 @@ void Adamax::step(at::Tensor& parameters, const at::Tensor& gradient,
   infinity_norm = at::where(active, norm, infinity_norm);
   steps = at::where(active, count, steps);
   parameters.copy_(at::where(active, next, parameters));
+}
+
+template <typename Real>
+void Adamax::step_on_cpu(at::Tensor& parameters, const at::Tensor& gradient,
+                         const at::Tensor& learning_rate,
+                         const at::Tensor& weight_decay, const at::Tensor& active) {
+  const auto slopes = gradient.contiguous(), decays = weight_decay.contiguous();
+  const auto rates = learning_rate.to(at::kDouble).contiguous();
+  const auto moves = active.contiguous();
+  const std::int64_t count = parameters.size(1);
+  shared_workers().run(
+      parameters.size(0), [&](std::int64_t r, std::int64_t /*thread*/) {
+        if (!moves.data_ptr<bool>()[r]) return;
+        const auto step = ++steps.data_ptr<std::int64_t>()[r];
+        adamax_step<Real>(
+            {.values = parameters.data_ptr<Real>() + r * count,
+             .first_moment = first_moment.data_ptr<Real>() + r * count,
+             .infinity_norm = infinity_norm.data_ptr<Real>() + r * count,
+             .gradient = slopes.data_ptr<Real>() + r * count,
+             .decays = decays.data_ptr<Real>() + r * count,
+             .count = count,
+             .rate = static_cast<Real>(rates.data_ptr<double>()[r] / correction(step)),
+             .weight_decay = 1});
+      });
+}
+
+void Adamax::step_by_kernels(at::Tensor& parameters, const at::Tensor& gradient,
+                             const at::Tensor& learning_rate,
+                             const at::Tensor& weight_decay, const at::Tensor& active) {
+  if (parameters.scalar_type() == at::kFloat) {
+    step_on_cpu<float>(parameters, gradient, learning_rate, weight_decay, active);
+  } else {
+    step_on_cpu<double>(parameters, gradient, learning_rate, weight_decay, active);
+  }
 }
 
 double Adamax::correction(std::int64_t steps) {

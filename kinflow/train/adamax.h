@@ -20,6 +20,11 @@ class Adamax {
   void step(at::Tensor& parameters, const at::Tensor& gradient,
             const at::Tensor& learning_rate, const at::Tensor& weight_decay,
             const at::Tensor& active);
+  /// The same by kernels for tensors on the CPU, replicas shared among the process's
+  /// team. @param weight_decay [R, P]
+  void step_by_kernels(at::Tensor& parameters, const at::Tensor& gradient,
+                       const at::Tensor& learning_rate, const at::Tensor& weight_decay,
+                       const at::Tensor& active);
   /// What the learning rate of step number `steps` (from 1) is divided by.
   static double correction(std::int64_t steps);
   /// Forgets the moments of the replicas where `which` [R, 1] bool holds.
@@ -29,6 +34,12 @@ class Adamax {
   at::Tensor first_moment;   ///< [R, P]
   at::Tensor infinity_norm;  ///< [R, P]
   at::Tensor steps;          ///< [R, 1] int64
+
+ private:
+  template <typename Real>
+  void step_on_cpu(at::Tensor& parameters, const at::Tensor& gradient,
+                   const at::Tensor& learning_rate, const at::Tensor& weight_decay,
+                   const at::Tensor& active);
 };
 
 }  // namespace kinflow

@@ -196,8 +196,16 @@ void keep(const fs::path& file, const SpectralDecomposition& parts,
   discard_old(cache, file);
 }
 
+/// Of a matrix on any device; the parts are on the CPU.
 SpectralDecomposition decompose(const at::Tensor& matrix, Logger& logger) {
   const std::int64_t n = matrix.size(0);
+  if (!matrix.is_cpu()) {
+    if (n >= kAnnouncedRows) {
+      logger.info(fmt::format("decomposing {0} x {0} on the GPU", n));
+    }
+    const auto parts = decompose_relationship(matrix);
+    return {parts.eigenvectors.cpu(), parts.eigenvalues.cpu()};
+  }
   if (n >= kAnnouncedRows) {
     require_decomposable(n);
     logger.info(fmt::format("decomposing {0} x {0}: about {1}, {2}", n,
@@ -226,12 +234,12 @@ SpectralDecomposition decompose_cached(const at::Tensor& relationship,
       relationship.detach().to(at::kCPU, at::kDouble).contiguous();
   SpectralDecomposition parts;
   if (cache.folder.empty() || matrix.size(0) < cache.smallest_rows) {
-    parts = decompose(matrix, logger);
+    parts = decompose(relationship, logger);
   } else {
     const fs::path file = path_of(matrix, cache);
     parts = find(file, matrix, logger);
     if (!parts.eigenvectors.defined()) {
-      parts = decompose(matrix, logger);
+      parts = decompose(relationship, logger);
       keep(file, parts, cache, logger);
     }
   }

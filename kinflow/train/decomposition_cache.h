@@ -24,7 +24,8 @@ struct DecompositionCache {
 /// "DIRECTORY/G.grm.bin" as the folder DIRECTORY and the stem G.grm.bin.
 DecompositionCache cache_beside(const std::string& matrix_file);
 
-/// decompose_relationship(), or its result of an earlier time. From 2,000 rows the
+/// decompose_relationship() on the matrix's device, or its result of an earlier time,
+/// on that device too. From 2,000 rows the
 /// logger is told before the work what it will take.
 ///
 /// A file is used only if it is whole (a hash over its numbers), is a spectral

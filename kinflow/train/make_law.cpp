@@ -84,9 +84,9 @@ std::unique_ptr<Dependence> make_relationship(const DependenceRequest& request,
       return make_iterative(std::move(file), device);
     }
     if (file.is_sparse()) return std::make_unique<Families>(file.sparse);
-    return make_spectral(
-        decompose_cached(to_tensor(std::move(file)), cache_of(request, source), logger),
-        device);
+    return make_spectral(decompose_cached(to_tensor(std::move(file)).to(device),
+                                          cache_of(request, source), logger),
+                         device);
   });
 }
 
@@ -119,9 +119,11 @@ std::unique_ptr<Dependence> make_time(const DependenceRequest& request,
   }
   if (!is_given) return std::make_unique<GaussianTime>(time_tensor(times).to(device));
   require_decomposable(static_cast<std::int64_t>(times.size()));
-  return make_spectral(decompose_relationship(gaussian_time_relationship(
-                           time_tensor(times), request.time_decay.front())),
-                       device);
+  return make_spectral(
+      decompose_relationship(
+          gaussian_time_relationship(time_tensor(times), request.time_decay.front())
+              .to(device)),
+      device);
 }
 
 std::unique_ptr<Dependence> make_sum(const DependenceRequest& request,

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "kinflow/dependence/batch_estimator.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/dependence.h"
 #include "kinflow/train/options.h"
@@ -14,12 +15,7 @@
 
 namespace kinflow {
 
-/// What the estimators do for one replica.
-struct EstimatorChoice {
-  bool needs_memory = false;
-  double memory_share = 0;  ///< of the memory in the flow's gradient, 0 to 1
-  bool moves_parameters = false;
-};
+/// What a replica's options mean for the estimators.
 EstimatorChoice estimator_choice(const TrainOptions& options,
                                  const Dependence& dependence);
 

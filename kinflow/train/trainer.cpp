@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numbers>
 #include <utility>
 
@@ -89,25 +90,33 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
   replica_training_ = make_replica_training(state_, dependence, data_.train,
                                             data_.train_context, options_, engine);
   const auto device = flow.values().device();
-  const auto choice = [&](const TrainOptions& replica) {
-    return estimator_choice(replica, dependence);
-  };
+  std::vector<EstimatorChoice> choices;
+  for (const auto& replica : options_) {
+    choices.push_back(estimator_choice(replica, dependence));
+    has_memory_ |= choices.back().needs_memory;
+    has_moving_parameters_ |= choices.back().moves_parameters;
+  }
   const auto of = [&](const auto& number) {
     return column_of(options_, device, number);
   };
   learning_rates_ = of([](const auto& o) { return o.learning_rate; });
-  weight_decays_ = of([](const auto& o) { return o.weight_decay; });
   dependence_rates_ = of([](const auto& o) { return o.dependence_rate; });
   priors_ = of([](const auto& o) { return o.prior; });
-  memory_shares_ = of([&](const auto& o) { return choice(o).memory_share; });
-  needs_memory_ = of([&](const auto& o) { return choice(o).needs_memory; }).gt(0);
   moves_parameters_ =
-      of([&](const auto& o) { return choice(o).moves_parameters; }).gt(0);
-  has_stages_ =
-      of([](const auto& o) { return o.schedule == Schedule::alternating; }).gt(0);
+      numbers_of(choices, device,
+                 [](const EstimatorChoice& c) { return c.moves_parameters; })
+          .unsqueeze(1)
+          .gt(0);
   if (!replica_training_) {
+    weight_decays_ = flow.decay_mask() * of([](const auto& o) {
+                                           return o.weight_decay;
+                                         }).to(flow.values().scalar_type());
+    uses_kernels_ = engine == Engine::fused && data_.train.is_cpu();
     pass_ = make_batch_pass(flow, data_.train, data_.train_context, engine);
-    if (needs_memory_.any().item<bool>()) memory_ = dependence.make_memory();
+    // The engine of tensors is the oracle of the others, so it has no part of theirs.
+    estimator_ = engine == Engine::tensor
+                     ? make_composed_estimator(dependence, choices)
+                     : dependence.make_estimator(choices, data_.train.scalar_type());
   }
   const c10::NoGradGuard no_grad;
   const auto column = [&](at::ScalarType type, double value) {
@@ -132,12 +141,12 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
 }
 
 void Trainer::reset_memory(const at::Tensor& which) {
-  if (!needs_memory_.any().item<bool>()) return;
+  if (!has_memory_) return;
   auto latents = all_train_latents();
   if (const auto* before = remembered_latents()) {
     latents = at::where(which.unsqueeze(2), latents, *before);
   }
-  if (memory_) memory_->reset(latents);
+  if (estimator_) estimator_->reset(latents);
   if (replica_training_) replica_training_->reset_memory(latents);
 }
 
@@ -191,7 +200,7 @@ void Trainer::run_epoch() {
   if (epoch_ > 0 && epoch_ % stage == 0) parameter_stage();
   // Sums are taken anew from the latents: rounding does not add up, and a checkpoint
   // needs the latents only.
-  if (memory_) memory_->reset(memory_->latents());
+  if (estimator_ && has_memory_) estimator_->reset(estimator_->latents());
   const auto rate = learning_rate(0);
   const auto plan = plan_epoch();
   const auto columns = static_cast<double>(data_.train.size(1));
@@ -234,21 +243,24 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate,
   // The gradient of the quadratic form in a row is that row of C^-1 U, a constant here.
   const auto parameters = dependence_.from_unconstrained(state_.unconstrained);
   const auto latents = finite(result.latents);
-  if (memory_) memory_->update(rows, latents);
   const auto precision_rows =
-      estimated_precision_rows(parameters, rows, latents).to(latents.scalar_type());
+      estimator_->precision_rows(parameters, rows, latents).to(latents.scalar_type());
   const double per_row = 1 / static_cast<double>(rows.size(0));
   const auto gradient = pass_->gradient(precision_rows * per_row, -per_row);
 
-  const auto type = flow_.values().scalar_type();
   const auto is_finite = at::isfinite(gradient.norm(2, 1, true));
   state_.skipped += is_finite.logical_not().logical_and(active);
   const auto sound = is_finite.logical_and(active);
-  state_.flow_optimizer.step(flow_.values(), gradient, rate.to(type),
-                             flow_.decay_mask() * weight_decays_.to(type), sound);
-  if (moves_dependence && dependence_.parameter_count() > 0 &&
-      moves_parameters_.any().item<bool>()) {
-    step_dependence(parameters, parameter_gradient(parameters, rows, latents),
+  if (uses_kernels_) {
+    state_.flow_optimizer.step_by_kernels(flow_.values(), gradient, rate,
+                                          weight_decays_, sound);
+  } else {
+    state_.flow_optimizer.step(flow_.values(), gradient,
+                               rate.to(flow_.values().scalar_type()), weight_decays_,
+                               sound);
+  }
+  if (moves_dependence && has_moving_parameters_) {
+    step_dependence(parameters, estimator_->parameter_gradient(parameters),
                     rate * dependence_rates_, sound.logical_and(moves_parameters_));
   }
   // The likelihood has half of the quadratic form.
@@ -258,28 +270,6 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate,
   return losses.to(at::kDouble).mean(1, true) +
          log_det_.unsqueeze(1) *
              (0.5 * columns / static_cast<double>(data_.train.size(0)));
-}
-
-at::Tensor Trainer::estimated_precision_rows(const at::Tensor& parameters,
-                                             const at::Tensor& rows,
-                                             const at::Tensor& latents) const {
-  if (!memory_) return dependence_.pairs_rows(parameters, rows, latents);
-  const auto remembered = memory_->precision_rows(parameters, rows);
-  if (memory_shares_.eq(1).all().item<bool>()) return remembered;
-  return at::lerp(dependence_.pairs_rows(parameters, rows, latents), remembered,
-                  memory_shares_.unsqueeze(2));
-}
-
-at::Tensor Trainer::parameter_gradient(const at::Tensor& parameters,
-                                       const at::Tensor& rows,
-                                       const at::Tensor& latents) const {
-  if (!memory_) return dependence_.pairs_parameter_gradient(parameters, rows, latents);
-  const auto remembered = memory_->parameter_gradient(parameters);
-  const auto from_pairs = needs_memory_.logical_not().logical_and(moves_parameters_);
-  if (!from_pairs.any().item<bool>()) return remembered;
-  return at::where(from_pairs,
-                   dependence_.pairs_parameter_gradient(parameters, rows, latents),
-                   remembered);
 }
 
 void Trainer::step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,
@@ -296,21 +286,52 @@ void Trainer::step_dependence(const at::Tensor& parameters, const at::Tensor& gr
 void Trainer::parameter_stage() {
   const c10::NoGradGuard no_grad;
   if (dependence_.parameter_count() == 0) return;
-  const auto moves = has_stages_.logical_and(is_stopped().logical_not());
-  if (!moves.any().item<bool>()) return;
-  const auto latents = all_train_latents();
+  const auto stopped = is_stopped().cpu();
+  // One search serves all replicas with the same prior.
+  std::map<double, std::vector<std::int64_t>> by_prior;
   for (std::int64_t replica = 0; replica < replicas(); ++replica) {
-    if (!moves[replica].item<bool>()) continue;
-    auto own = state_.unconstrained.narrow(0, replica, 1);
-    try {
-      own.copy_(dependence_.to_unconstrained(dependence_.most_likely(
-          latents.narrow(0, replica, 1), dependence_.from_unconstrained(own),
-          options_[static_cast<std::size_t>(replica)].prior)));
-    } catch (const NumericalError& error) {
-      warnings_.push_back(
-          fmt::format("epoch {}: the dependence parameters stay as they were: {}",
-                      epoch_, error.what()));
+    const auto& own = options_[static_cast<std::size_t>(replica)];
+    if (own.schedule != Schedule::alternating || stopped[replica].item<bool>())
+      continue;
+    by_prior[own.prior].push_back(replica);
+  }
+  if (by_prior.empty()) return;
+  const auto latents = all_train_latents();
+  for (const auto& [prior, searched] : by_prior) {
+    bool are_found = false;
+    if (searched.size() > 1) {
+      try {
+        move_to_most_likely(latents, searched, prior);
+        are_found = true;
+      } catch (const NumericalError&) {
+        // Only those whose own search fails stay.
+      }
     }
+    if (are_found) continue;
+    for (const auto replica : searched) move_or_warn(latents, replica, prior);
+  }
+}
+
+void Trainer::move_to_most_likely(const at::Tensor& latents,
+                                  const std::vector<std::int64_t>& searched,
+                                  double prior) {
+  const auto places = at::tensor(searched, at::kLong).to(latents.device());
+  const bool are_all = static_cast<std::int64_t>(searched.size()) == replicas();
+  const auto start = dependence_.from_unconstrained(state_.unconstrained);
+  const auto found =
+      dependence_.most_likely(are_all ? latents : latents.index_select(0, places),
+                              start.index_select(0, places), prior);
+  state_.unconstrained.index_copy_(0, places, dependence_.to_unconstrained(found));
+}
+
+void Trainer::move_or_warn(const at::Tensor& latents, std::int64_t replica,
+                           double prior) {
+  try {
+    move_to_most_likely(latents, {replica}, prior);
+  } catch (const NumericalError& error) {
+    warnings_.push_back(
+        fmt::format("epoch {}: the dependence parameters stay as they were: {}", epoch_,
+                    error.what()));
   }
 }
 

@@ -88,8 +88,11 @@ class Trainer {
   /// True once all epochs are done or every replica ran out of patience.
   bool finished() const;
   std::int64_t epochs_done() const { return epoch_; }
-  /// Whether epochs run on the process's own team, with tensors only between them.
-  bool uses_own_team() const { return replica_training_ != nullptr; }
+  /// Whether epochs run on the process's own team, with no large tensors but between
+  /// them.
+  bool uses_own_team() const {
+    return replica_training_ != nullptr || estimator_->uses_own_team();
+  }
   /// Whether a replica diverged too often to go on.
   bool has_failed(std::int64_t replica) const;
   /// Epochs after which a replica stopped; all that are done where it has not.
@@ -140,14 +143,13 @@ class Trainer {
   /// @param moves_dependence  whether the dependence parameters take a step too
   at::Tensor step(const at::Tensor& rows, const at::Tensor& rate,
                   const at::Tensor& active, bool moves_dependence);
-  at::Tensor estimated_precision_rows(const at::Tensor& parameters,
-                                      const at::Tensor& rows,
-                                      const at::Tensor& latents) const;
   void step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,
                        const at::Tensor& rate, const at::Tensor& active);
   void parameter_stage();
-  at::Tensor parameter_gradient(const at::Tensor& parameters, const at::Tensor& rows,
-                                const at::Tensor& latents) const;
+  /// Of some replicas, or of none where a search fails.
+  void move_to_most_likely(const at::Tensor& latents,
+                           const std::vector<std::int64_t>& searched, double prior);
+  void move_or_warn(const at::Tensor& latents, std::int64_t replica, double prior);
   /// Remembers the latents of today of the replicas where `which` [R, 1] bool holds.
   void reset_memory(const at::Tensor& which);
   /// Log-densities of the validation rows, [R, m] float64, each by itself.
@@ -172,11 +174,15 @@ class Trainer {
   TrainingState state_;
   std::unique_ptr<ReplicaTraining> replica_training_;  // null: steps by tensors,
   std::unique_ptr<BatchPass> pass_;                    // with these two
-  std::unique_ptr<LatentMemory> memory_;  // only where an estimator needs it
+  std::unique_ptr<BatchEstimator> estimator_;
 
   // Options of the replicas, [R, 1] float64 or bool.
-  at::Tensor learning_rates_, weight_decays_, dependence_rates_, priors_;
-  at::Tensor memory_shares_, needs_memory_, moves_parameters_, has_stages_;
+  at::Tensor learning_rates_, dependence_rates_, priors_;
+  at::Tensor moves_parameters_;
+  at::Tensor weight_decays_;  // of each weight, [R, P]
+  // What any of them needs, known without asking a GPU.
+  bool has_memory_ = false, has_moving_parameters_ = false;
+  bool uses_kernels_ = false;  // in steps by tensors, where the CPU has some
 
   std::int64_t epoch_ = 0;
   at::Tensor log_det_;          // [R] of C, for the history; see kLogDetInterval

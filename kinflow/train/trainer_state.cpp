@@ -29,7 +29,7 @@ void Trainer::visit_state(
 }
 
 const at::Tensor* Trainer::remembered_latents() const {
-  const auto* latents = memory_             ? &memory_->latents()
+  const auto* latents = estimator_          ? &estimator_->latents()
                         : replica_training_ ? &replica_training_->memory()
                                             : nullptr;
   return latents != nullptr && latents->defined() ? latents : nullptr;
@@ -65,7 +65,7 @@ void Trainer::restore(const NamedTensors& state, const std::string& source) {
     const auto latents =
         expect_tensor(state, "memory", memory->sizes(), memory->scalar_type(), source)
             .to(memory->device());
-    if (memory_) memory_->reset(latents);
+    if (estimator_) estimator_->reset(latents);
     if (replica_training_) replica_training_->reset_memory(latents);
   }
   // One record per epoch and replica from epoch 0 on, so their number tells the epoch.

@@ -92,6 +92,25 @@ TEST(Replicas, OfARelationshipDoNotKnowEachOtherBeyondRounding) {
   }
 }
 
+TEST(Replicas, AStageForManyEqualsThatOfEachAlone) {
+  // Priors that some have in common, and some that take no part in the stages.
+  std::vector<ReplicaSetup> replicas(7, {.options = shared_options()});
+  for (std::size_t r = 0; r < replicas.size(); ++r) {
+    auto& options = replicas[r].options;
+    options.schedule = r == 2 ? Schedule::grid : Schedule::alternating;
+    options.estimator = r % 2 == 0 ? Estimator::hybrid : Estimator::pairs;
+    options.prior = r < 4 ? 1 : 30;
+    replicas[r].start = 0.1 + 0.1 * static_cast<double>(r);
+    replicas[r].seed = r + 1;
+  }
+  for (const auto type : {at::kDouble, at::kFloat}) {
+    const TrainingSetup setup{.law = make_small_law(Structure::relationship, kRows),
+                              .replicas = replicas,
+                              .type = type};
+    expect_replicas_do_not_know_each_other(setup, 1e-10);
+  }
+}
+
 // The second replica diverges and goes back to its best weights.
 TEST(Replicas, OneThatRestartsDoesNotDisturbTheOthers) {
   for (const auto structure : {Structure::per_block, Structure::relationship}) {
