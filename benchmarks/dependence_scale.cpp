@@ -31,7 +31,7 @@
 #include "kinflow/report/figure.h"
 #include "kinflow/report/text_table.h"
 #include "measure.h"
-#include "page_section.h"
+#include "kinflow/report/page_section.h"
 
 namespace kinflow {
 namespace {

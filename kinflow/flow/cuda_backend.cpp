@@ -77,4 +77,6 @@ std::optional<at::Tensor> data_by_cuda(const Flow& flow, const at::Tensor& laten
 
 std::optional<double> free_device_memory() { return free_cuda_bytes(); }
 
+std::optional<std::string> device_name() { return cuda_device_name(); }
+
 }  // namespace kinflow

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <optional>
+#include <string>
 
 #include "kinflow/flow/flow.h"
 
@@ -23,5 +24,7 @@ std::optional<at::Tensor> data_by_cuda(const Flow& flow, const at::Tensor& laten
 /// Bytes of the GPU's memory that are free; nothing where this build has no CUDA
 /// kernels.
 std::optional<double> free_device_memory();
+/// The GPU's name; nothing as above.
+std::optional<std::string> device_name();
 
 }  // namespace kinflow

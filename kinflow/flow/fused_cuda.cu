@@ -206,4 +206,12 @@ double free_cuda_bytes() {
   return static_cast<double>(free);
 }
 
+std::string cuda_device_name() {
+  int device = 0;
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDevice(&device), "asking for the device");
+  check_cuda(cudaGetDeviceProperties(&properties, device), "asking for its properties");
+  return properties.name;
+}
+
 }  // namespace kinflow

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "kinflow/flow/flow_plan.h"
 
@@ -82,5 +83,7 @@ void mean_of_rows(const float* numbers, std::int64_t replicas, std::int64_t coun
 bool cuda_kernels_run();
 /// Bytes of the GPU's memory that are free.
 double free_cuda_bytes();
+/// As its maker calls it.
+std::string cuda_device_name();
 
 }  // namespace kinflow

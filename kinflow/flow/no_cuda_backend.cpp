@@ -23,4 +23,6 @@ std::optional<at::Tensor> data_by_cuda(const Flow& /*flow*/,
 
 std::optional<double> free_device_memory() { return {}; }
 
+std::optional<std::string> device_name() { return {}; }
+
 }  // namespace kinflow

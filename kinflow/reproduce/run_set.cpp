@@ -80,8 +80,7 @@ void run_method(const StudySet& set, const Method& method,
   scores.push_back(score);
   score.learned.clear();
   if (!method.mixture_name.empty()) {
-    ranked.resize(
-        std::min(ranked.size(), static_cast<std::size_t>(method.mixture)));
+    ranked.resize(std::min(ranked.size(), static_cast<std::size_t>(method.mixture)));
     const auto members = densities.index_select(0, at::tensor(ranked, at::kLong));
     score.method = method.mixture_name;
     score.test_nll_nats = mean_nll(mixture_log_density(members));

@@ -63,7 +63,8 @@ class SeedData {
     }
     FitRows rows;
     rows.train.data = at::zeros({relations_.rows, kColumns}, at::kDouble);
-    rows.relations = std::exchange(relations_, {.rows = relations_.rows});
+    rows.relations = std::exchange(relations_, {});
+    relations_.rows = rows.relations.rows;
     dependence_ = make(Schedule::joint, rows);
   }
 
@@ -136,18 +137,20 @@ StudySet make_set(const std::shared_ptr<const SeedData>& seed,
                   const SimulatedPlan& plan, PlaneShape shape) {
   const auto simulation =
       std::make_shared<const Simulation>(shaped(seed->latents(), shape));
-  StudySet set{.name = simulated_set_name(plan.prefix, shape, simulation->options.seed),
-               .rows_for =
-                   [seed, simulation](const Method& method) {
-                     return seed->rows_for(method, *simulation);
-                   },
-               .test = {.data = points(simulation->test)},
-               .methods = plan.methods({.dependence = seed->dependence(),
-                                        .seed = simulation->options.seed,
-                                        .device = plan.device,
-                                        .threads = plan.threads,
-                                        .quick = plan.quick,
-                                        .paper_bound = paper_bound(shape)})};
+  MethodSettings settings;
+  settings.dependence = seed->dependence();
+  settings.seed = simulation->options.seed;
+  settings.device = plan.device;
+  settings.threads = plan.threads;
+  settings.quick = plan.quick;
+  settings.paper_bound = paper_bound(shape);
+  StudySet set;
+  set.name = simulated_set_name(plan.prefix, shape, settings.seed);
+  set.rows_for = [seed, simulation](const Method& method) {
+    return seed->rows_for(method, *simulation);
+  };
+  set.test.data = points(simulation->test);
+  set.methods = plan.methods(settings);
   // Blocks of one row have no correlation.
   for (std::size_t b = 0; b < simulation->block_sizes.size(); ++b) {
     if (simulation->block_sizes[b] < 2) continue;
@@ -185,19 +188,19 @@ std::vector<PlannedSet> plan_simulated_sets(const SimulatedPlan& plan, Logger& l
   std::vector<PlannedSet> sets;
   for (const auto seed : plan.seeds) {
     for (const auto shape : plan.shapes) {
-      sets.push_back(
-          {.name = simulated_set_name(plan.prefix, shape, seed),
-           .make = [last, plan, seed, shape, &logger] {
-             if (!*last || (*last)->latents().options.seed != seed) {
-               last->reset();
-               auto options = plan.simulation;
-               options.seed = seed;
-               auto made = std::make_shared<SeedData>(options, plan.device, logger);
-               made->prepare(/*holds_out=*/!plan.quick);
-               *last = std::move(made);
-             }
-             return make_set(*last, plan, shape);
-           }});
+      sets.push_back({.name = simulated_set_name(plan.prefix, shape, seed),
+                      .make = [last, plan, seed, shape, &logger] {
+                        if (!*last || (*last)->latents().options.seed != seed) {
+                          last->reset();
+                          auto options = plan.simulation;
+                          options.seed = seed;
+                          auto made =
+                              std::make_shared<SeedData>(options, plan.device, logger);
+                          made->prepare(/*holds_out=*/!plan.quick);
+                          *last = std::move(made);
+                        }
+                        return make_set(*last, plan, shape);
+                      }});
     }
   }
   return sets;

@@ -22,7 +22,7 @@ namespace kinflow {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using json = nlohmann::json;
+using nlohmann::json;
 
 // Sets that share a GPU: one alone has too few replicas to fill it.
 constexpr std::int64_t kSetsOnDevice = 5;
@@ -45,18 +45,20 @@ json to_json(const SetScores& set) {
   return {{"name", set.name}, {"seconds", set.seconds}, {"scores", scores}};
 }
 
-Score score_from(const JsonReader& json) {
+Score score_from(const JsonReader& reader) {
   constexpr double kLimit = 1e300;
-  const auto number = [&](const char* key) { return json.number(key, -kLimit, kLimit); };
-  return {.method = json.text("method"),
-          .trainings = json.integer("trainings", 0, INT64_MAX),
+  const auto number = [&](const char* key) {
+    return reader.number(key, -kLimit, kLimit);
+  };
+  return {.method = reader.text("method"),
+          .trainings = reader.integer("trainings", 0, INT64_MAX),
           .valid_nll_nats = number("valid_nll_nats"),
           .test_nll_nats = number("test_nll_nats"),
-          .best_epoch = json.integer("best_epoch", 0, INT64_MAX),
+          .best_epoch = reader.integer("best_epoch", 0, INT64_MAX),
           .parameter = number("parameter"),
           .learning_rate = number("learning_rate"),
           .weight_decay = number("weight_decay"),
-          .learned = json.numbers("learned", 0, 1)};
+          .learned = reader.numbers("learned", 0, 1)};
 }
 
 json read_json(const std::string& path) {
@@ -86,8 +88,8 @@ class StudyFolder {
     }
     std::filesystem::create_directories(directory + "/sets", error);
     if (error) {
-      throw InputError(fmt::format("{}: cannot make the folder ({})", directory,
-                                   error.message()));
+      throw InputError(
+          fmt::format("{}: cannot make the folder ({})", directory, error.message()));
     }
     lock_ = FolderLock(directory, "study");
     remove_unfinished_files(directory + "/sets");

@@ -23,8 +23,8 @@ struct Method {
   std::vector<FitRequest> runs;  ///< with defaults
   /// Validation rows are taken out of the training rows, as where no others exist.
   bool holds_out = false;
-  /// The dependence parameters are those of the chosen epoch, instead of the most likely
-  /// ones given the flow.
+  /// The dependence parameters are those of the chosen epoch, instead of the most
+  /// likely ones given the flow.
   bool keeps_trained = false;
   /// Also scores, as a method of this name, the mixture of so many best replicas.
   std::string mixture_name = {};
@@ -65,7 +65,8 @@ struct Score {
   // Of the chosen run:
   double learning_rate = 0;
   double weight_decay = 0;
-  /// Learned correlations beside StudySet::labels, where there are any; 0 in a baseline.
+  /// Learned correlations beside StudySet::labels, where there are any; 0 in a
+  /// baseline.
   std::vector<double> learned = {};
 };
 

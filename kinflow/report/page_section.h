@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <stdexcept>
 #include <string>
 
 #include "kinflow/core/atomic_file.h"
+#include "kinflow/core/error.h"
 
 namespace kinflow {
 
@@ -27,7 +27,8 @@ inline SplitPage split_page(const std::filesystem::path& page,
   if (text.find(begin) == std::string::npos) text += "\n" + begin + end;
   const std::size_t start = text.find(begin) + begin.size();
   const std::size_t stop = text.find(end, start);
-  if (stop == std::string::npos) throw std::runtime_error("no '" + end + "' in page");
+  if (stop == std::string::npos)
+    throw InputError(page.string() + ": no '" + end + "' in page");
   return {text.substr(0, start), text.substr(start, stop - start), text.substr(stop)};
 }
 

@@ -1,0 +1,75 @@
+// kinflow reproduce: the paper's experiments, beside its own numbers.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+
+#include "commands.h"
+#include "kinflow/report/page_section.h"
+#include "kinflow/reproduce/experiments.h"
+#include "options.h"
+
+namespace kinflow::cli {
+namespace {
+
+constexpr std::int64_t kQuickSeeds = 2;
+
+// What the experiments have in common, as typed.
+struct Given {
+  ExperimentOptions options;
+  std::optional<std::int64_t> seeds;
+  std::string page;
+};
+
+using Run = std::function<ExperimentReport(const ExperimentOptions&)>;
+
+// A verb for an experiment, which runs it and shows what it came to.
+CLI::App* add_experiment(CLI::App& app, const std::string& name,
+                         const std::string& help, const Run& run) {
+  auto given = std::make_shared<Given>();
+  auto* verb = app.add_subcommand(name, help);
+  auto& options = given->options;
+  verb->add_option("--out", options.directory,
+                   "Folder of the results; the same command goes on with one that was "
+                   "left unfinished")
+      ->required();
+  verb->add_option("--seeds", given->seeds, "Repetitions (default: 10, quick: 2)")
+      ->check(integer_in(1, 1000));
+  verb->add_flag("--quick", options.quick,
+                 "A reduced version for a CPU, which says what it leaves out");
+  verb->add_option("--page", given->page,
+                   "Markdown page whose section of this experiment is replaced");
+  add_device(*verb, options.device);
+  add_threads(*verb, options.threads);
+  verb->callback([given, name, run] {
+    auto& chosen = given->options;
+    chosen.seeds = given->seeds.value_or(chosen.quick ? kQuickSeeds : chosen.seeds);
+    chosen.stop = &stop_requested();
+    const auto report = run(chosen);
+    fmt::print("{}", report.markdown);
+    for (const auto& picture : report.pictures) fmt::print("picture: {}\n", picture);
+    if (!given->page.empty()) replace_section(given->page, name, report.markdown);
+  });
+  return verb;
+}
+
+}  // namespace
+
+void add_reproduce(CLI::App& app, Console& console) {
+  auto* reproduce =
+      app.add_subcommand("reproduce", "Run the paper's experiments beside its numbers");
+  reproduce->require_subcommand(1);
+  auto part = std::make_shared<std::string>("both");
+  const Names<Table1Part> parts = {{"blocks", Table1Part::blocks},
+                                   {"relationship", Table1Part::relationship},
+                                   {"both", Table1Part::both}};
+  auto* table1 = add_experiment(
+      *reproduce, "table1", "Table 1: five shapes in the plane, dependent rows",
+      [part, parts, &console](const ExperimentOptions& options) {
+        return reproduce_table1(options, chosen(parts, *part), console);
+      });
+  add_choice(*table1, "--part", *part, parts, "Which half of the table");
+}
+
+}  // namespace kinflow::cli

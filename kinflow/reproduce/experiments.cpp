@@ -1,0 +1,57 @@
+// What all experiments say about themselves.
+#include "kinflow/reproduce/experiments.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "kinflow/core/atomic_file.h"
+#include "kinflow/core/version.h"
+#include "kinflow/flow/cuda_backend.h"
+
+namespace kinflow {
+namespace {
+
+constexpr std::uint64_t kFirstSeed = 4000;
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const auto colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  return "unknown processor";
+}
+
+}  // namespace
+
+std::string machine_name(const std::string& device, std::int64_t threads) {
+  if (device != "cpu") return "one " + device_name().value_or("unknown GPU");
+  return fmt::format("{} core{} of an {}", threads, threads == 1 ? "" : "s",
+                     processor_name());
+}
+
+std::string provenance(const ExperimentOptions& options, const std::string& command,
+                       double seconds) {
+  return fmt::format(
+      "`kinflow reproduce {}`, {} seeds{}, on {} in {:.0f} s, kinflow {} ({}).\n",
+      command, options.seeds, options.quick ? " and reduced sweeps (--quick)" : "",
+      machine_name(options.device, options.threads), seconds, version(), commit());
+}
+
+void write_report(const std::string& directory, const std::string& name,
+                  const ExperimentReport& report) {
+  write_file_atomically(directory + "/" + name + ".md", report.markdown);
+}
+
+std::vector<std::uint64_t> simulation_seeds(std::int64_t count) {
+  std::vector<std::uint64_t> seeds;
+  for (std::int64_t i = 0; i < count; ++i) {
+    seeds.push_back(kFirstSeed + static_cast<std::uint64_t>(i));
+  }
+  return seeds;
+}
+
+}  // namespace kinflow

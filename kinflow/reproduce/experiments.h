@@ -1,0 +1,52 @@
+// The paper's experiments on simulated data and stock prices, beside its own numbers.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kinflow/core/log.h"
+
+namespace kinflow {
+
+struct ExperimentOptions {
+  std::string directory;  ///< results; a study that was stopped goes on
+  std::int64_t seeds = 10;
+  std::string device = "cpu";
+  std::int64_t threads = 1;
+  bool quick = false;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+/// What an experiment came to, for a page and for the terminal.
+struct ExperimentReport {
+  std::string markdown;
+  std::vector<std::string> pictures;  ///< files in the folder
+};
+
+enum class Table1Part { blocks, relationship, both };
+
+/// Table 1: five shapes, rows in blocks or related by a matrix.
+ExperimentReport reproduce_table1(const ExperimentOptions& options, Table1Part part,
+                                  Logger& logger);
+/// Figure 2: Crescent in blocks, by the strength of the dependence.
+ExperimentReport reproduce_strength(const ExperimentOptions& options, Logger& logger);
+/// How well the correlations of blocks are recovered on Crescent.
+ExperimentReport reproduce_recovery(const ExperimentOptions& options, Logger& logger);
+
+/// What ran where, in one paragraph: the command, the seeds, the machine and the time.
+std::string provenance(const ExperimentOptions& options, const std::string& command,
+                       double seconds);
+
+/// "8 cores of an AMD EPYC" or "one NVIDIA H200".
+std::string machine_name(const std::string& device, std::int64_t threads);
+
+/// Writes NAME.md into the folder.
+void write_report(const std::string& directory, const std::string& name,
+                  const ExperimentReport& report);
+
+/// The seeds of simulated data, of which the first is that of the demo.
+std::vector<std::uint64_t> simulation_seeds(std::int64_t count);
+
+}  // namespace kinflow

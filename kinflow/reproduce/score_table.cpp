@@ -1,0 +1,147 @@
+// Means, errors and tests of scores, and their text.
+#include "kinflow/reproduce/score_table.h"
+
+#include <fmt/format.h>
+
+#include "kinflow/core/error.h"
+#include "kinflow/report/text_table.h"
+
+namespace kinflow {
+namespace {
+
+constexpr double kSignificant = 0.05;
+
+const Score& score_of(const SetScores& set, const std::string& method) {
+  const auto* score = set.find(method);
+  if (score != nullptr) return *score;
+  throw InputError(
+      fmt::format("{}: expected scores of '{}', found none; remove the "
+                  "folder and start anew",
+                  set.name, method));
+}
+
+bool have_entropies(const std::vector<ScoreColumn>& columns) {
+  for (const auto& column : columns) {
+    if (!column.entropy_nats) return false;
+  }
+  return !columns.empty();
+}
+
+std::string cell(const ScoreColumn& column, const std::string& method,
+                 const std::string& baseline) {
+  const auto values = test_nlls(column, method);
+  const auto mean = mean_and_standard_error(values);
+  auto text = fmt::format("{:.3f}", mean.mean);
+  if (values.size() < 2) return text;
+  const bool is_below =
+      method != baseline && test_below(column, method, baseline).p_value < kSignificant;
+  if (is_below) text = "**" + text + "**";
+  return fmt::format("{} ± {:.3f}", text, mean.standard_error);
+}
+
+std::string p_value(double p) {
+  return p < 1e-4 ? fmt::format("{:.0e}", p) : fmt::format("{:.4f}", p);
+}
+
+}  // namespace
+
+std::vector<double> test_nlls(const ScoreColumn& column, const std::string& method) {
+  std::vector<double> values;
+  for (const auto* set : column.sets) {
+    values.push_back(score_of(*set, method).test_nll_nats);
+  }
+  return values;
+}
+
+std::int64_t trainings_of(const ScoreColumn& column, const std::string& method) {
+  return score_of(*column.sets.front(), method).trainings;
+}
+
+double mean_excess(const std::vector<ScoreColumn>& columns, const std::string& method) {
+  double sum = 0;
+  for (const auto& column : columns) {
+    sum += mean_and_standard_error(test_nlls(column, method)).mean -
+           column.entropy_nats.value();
+  }
+  return sum / static_cast<double>(columns.size());
+}
+
+PairedTest test_below(const ScoreColumn& column, const std::string& method,
+                      const std::string& other) {
+  return paired_test(test_nlls(column, method), test_nlls(column, other));
+}
+
+std::string score_table(const std::vector<ScoreColumn>& columns,
+                        const std::vector<ScoreRow>& rows,
+                        const std::string& baseline) {
+  std::vector<TableColumn> headings = {{"mean test NLL (nats)", Align::kLeft}};
+  const bool with_excess = have_entropies(columns);
+  for (const auto& column : columns) headings.push_back({column.heading});
+  if (with_excess) headings.push_back({"above entropy"});
+  headings.push_back({"trainings"});
+  TextTable table(headings);
+  if (with_excess) {
+    std::vector<std::string> cells = {"entropy (no model can do better)"};
+    for (const auto& column : columns) {
+      cells.push_back(fmt::format("{:.3f}", *column.entropy_nats));
+    }
+    table.add_row(cells);
+  }
+  for (const auto& row : rows) {
+    std::vector<std::string> cells = {row.heading};
+    double excess = 0;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (row.method.empty()) {
+        cells.push_back(fmt::format("{:.3f}", row.published.at(i)));
+        excess += row.published[i] - columns[i].entropy_nats.value_or(0);
+      } else {
+        cells.push_back(cell(columns[i], row.method, baseline));
+      }
+    }
+    if (with_excess) {
+      cells.push_back(fmt::format(
+          "{:.4f}", row.method.empty() ? excess / static_cast<double>(columns.size())
+                                       : mean_excess(columns, row.method)));
+    }
+    if (!row.method.empty()) {
+      cells.push_back(std::to_string(trainings_of(columns.front(), row.method)));
+    }
+    table.add_row(cells);
+  }
+  return table.markdown();
+}
+
+std::string p_value_table(const std::vector<ScoreColumn>& columns,
+                          const std::vector<std::string>& methods,
+                          const std::string& against) {
+  std::vector<TableColumn> headings = {
+      {fmt::format("p, below {}", against), Align::kLeft}};
+  for (const auto& column : columns) headings.push_back({column.heading});
+  TextTable table(headings);
+  for (const auto& method : methods) {
+    if (method == against) continue;
+    std::vector<std::string> cells = {method};
+    for (const auto& column : columns) {
+      cells.push_back(p_value(test_below(column, method, against).p_value));
+    }
+    table.add_row(cells);
+  }
+  return table.markdown();
+}
+
+std::string scores_as_csv(const std::vector<SetScores>& sets) {
+  std::string text =
+      "set,method,trainings,valid_nll_nats,test_nll_nats,best_epoch,parameter,"
+      "learning_rate,weight_decay\n";
+  for (const auto& set : sets) {
+    for (const auto& score : set.scores) {
+      text += fmt::format("{},\"{}\",{},{:.6f},{:.6f},{},{:.6f},{},{}\n", set.name,
+                          score.method, score.trainings, score.valid_nll_nats,
+                          score.test_nll_nats, score.best_epoch, score.parameter,
+                          score.learning_rate, score.weight_decay);
+    }
+  }
+  return text;
+}
+
+}  // namespace kinflow

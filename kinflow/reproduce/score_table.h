@@ -1,0 +1,55 @@
+// Scores over repeated data sets as tables: means, errors, tests.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kinflow/report/paired_test.h"
+#include "kinflow/reproduce/study.h"
+
+namespace kinflow {
+
+/// Data sets that differ in their seed only.
+struct ScoreColumn {
+  std::string heading;
+  std::optional<double> entropy_nats;  ///< the least NLL possible, where it is known
+  std::vector<const SetScores*> sets;
+};
+
+/// A line of a table: a method that was run, or published values.
+struct ScoreRow {
+  std::string heading;
+  std::string method;                  ///< empty: published
+  std::vector<double> published = {};  ///< one for each column
+};
+
+/// Test NLLs of a method on the sets of a column, in their order. InputError where a
+/// set has no such method.
+std::vector<double> test_nlls(const ScoreColumn& column, const std::string& method);
+
+/// Trainings that the method took on each set.
+std::int64_t trainings_of(const ScoreColumn& column, const std::string& method);
+
+/// Mean over the columns of the mean NLL above the entropy.
+double mean_excess(const std::vector<ScoreColumn>& columns, const std::string& method);
+
+/// Test that a method has a smaller NLL than another.
+PairedTest test_below(const ScoreColumn& column, const std::string& method,
+                      const std::string& other);
+
+/// A Markdown table: mean and standard error of each cell, bold where it is below the
+/// baseline with p < 0.05; the mean excess over the entropy, where all columns have
+/// one; the number of trainings for a data set.
+std::string score_table(const std::vector<ScoreColumn>& columns,
+                        const std::vector<ScoreRow>& rows, const std::string& baseline);
+
+/// A Markdown table of the p-values of tests against a method.
+std::string p_value_table(const std::vector<ScoreColumn>& columns,
+                          const std::vector<std::string>& methods,
+                          const std::string& against);
+
+/// All scores, one line each, as comma-separated values.
+std::string scores_as_csv(const std::vector<SetScores>& sets);
+
+}  // namespace kinflow
