@@ -70,6 +70,16 @@ void add_reproduce(CLI::App& app, Console& console) {
         return reproduce_table1(options, chosen(parts, *part), console);
       });
   add_choice(*table1, "--part", *part, parts, "Which half of the table");
+  add_experiment(*reproduce, "strength",
+                 "Figure 2: Crescent in blocks, by the strength of the dependence",
+                 [&console](const ExperimentOptions& options) {
+                   return reproduce_strength(options, console);
+                 });
+  add_experiment(*reproduce, "rho-recovery",
+                 "Learned against true correlations of blocks on Crescent",
+                 [&console](const ExperimentOptions& options) {
+                   return reproduce_recovery(options, console);
+                 });
 }
 
 }  // namespace kinflow::cli

@@ -19,7 +19,17 @@ inline void check_cuda(cudaError_t status, const char* what) {
                            cudaGetErrorString(status));
 }
 
-/// An array in device memory, owned.
+/// Waits for copies and the like that were queued without a stream: threads have
+/// streams of their own, which would not wait for them.
+inline void wait_for_uploads() {
+  check_cuda(cudaStreamSynchronize(nullptr), "waiting for copies");
+}
+
+/// Waits for all work on the device. For destructors: failures are of no interest.
+inline void wait_for_device() { cudaDeviceSynchronize(); }
+
+/// An array in device memory, owned. Taking and giving back memory does not wait for
+/// work on the device: call wait_for_device() where some may still use the array.
 template <typename T>
 class DeviceArray {
  public:
@@ -27,14 +37,17 @@ class DeviceArray {
   explicit DeviceArray(std::size_t count) : count_(count) {
     if (count == 0) return;
     void* memory = nullptr;
-    check_cuda(cudaMalloc(&memory, count * sizeof(T)), "taking device memory");
+    check_cuda(cudaMallocAsync(&memory, count * sizeof(T), nullptr),
+               "taking device memory");
     data_ = static_cast<T*>(memory);
+    wait_for_uploads();
   }
   explicit DeviceArray(const std::vector<T>& values) : DeviceArray(values.size()) {
     if (values.empty()) return;
     check_cuda(
         cudaMemcpy(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice),
         "copying to the device");
+    wait_for_uploads();
   }
   DeviceArray(DeviceArray&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
@@ -44,7 +57,9 @@ class DeviceArray {
     std::swap(count_, other.count_);
     return *this;
   }
-  ~DeviceArray() { cudaFree(data_); }
+  ~DeviceArray() {
+    if (data_ != nullptr) cudaFreeAsync(data_, nullptr);
+  }
 
   T* get() const { return data_; }
   std::size_t count() const { return count_; }

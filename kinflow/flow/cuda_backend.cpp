@@ -3,6 +3,13 @@
 
 #include <ATen/ATen.h>
 #include <c10/cuda/CUDAStream.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
 
 #include "kinflow/flow/fused_cuda.h"
 
@@ -12,14 +19,30 @@ namespace {
 // That of the calling thread, so that several can train at once.
 void* current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 
-// Nothing where no kernel takes the flow.
-std::unique_ptr<FusedFlowCuda> kernels_for(const Flow& flow) {
-  const auto plan = make_plan(flow.options());
+// Architectures whose kernels are kept ready.
+constexpr std::size_t kMostKept = 64;
+
+// Nothing where no kernel takes the flow. Kept for the next call: making them takes
+// device memory, and freeing that waits for the device.
+std::shared_ptr<const FusedFlowCuda> kernels_for(const Flow& flow) {
+  const auto& options = flow.options();
+  const auto plan = make_plan(options);
   if (flow.values().scalar_type() != at::kFloat || !FusedFlowCuda::fits(plan) ||
       !cuda_kernels_run()) {
     return nullptr;
   }
-  return std::make_unique<FusedFlowCuda>(plan);
+  static std::mutex mutex;
+  // Never destroyed: the CUDA runtime may end before static objects do.
+  static auto& kept = *new std::map<std::string, std::shared_ptr<const FusedFlowCuda>>;
+  const auto key = fmt::format(
+      "{} {} {} {} {} {} {} {} {}", static_cast<int>(options.kind), options.dimension,
+      options.context, options.layers, fmt::join(options.hidden, "-"), options.bins,
+      options.bound, static_cast<int>(options.permutation), options.permutation_seed);
+  const std::lock_guard lock(mutex);
+  if (kept.size() >= kMostKept && kept.count(key) == 0) kept.clear();
+  auto& kernels = kept[key];
+  if (!kernels) kernels = std::make_shared<const FusedFlowCuda>(plan);
+  return kernels;
 }
 
 FusedFlowCuda::Rows rows_of(const at::Tensor& data, const at::Tensor& context) {

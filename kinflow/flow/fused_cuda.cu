@@ -108,7 +108,7 @@ bool FusedFlowCuda::fits(const FlowPlan& plan) {
 FusedFlowCuda::FusedFlowCuda(const FlowPlan& plan)
     : state_(std::make_unique<State>(plan)) {}
 
-FusedFlowCuda::~FusedFlowCuda() = default;
+FusedFlowCuda::~FusedFlowCuda() { wait_for_device(); }
 
 void FusedFlowCuda::to_latent(const Rows& rows, std::int64_t replicas,
                               const float* values, float* latents, float* log_abs_det,

@@ -153,6 +153,7 @@ struct EpochCuda::State {
     // Padding stays 0.
     check_cuda(cudaMemset(images.get(), 0, images.count() * sizeof(float)),
                "clearing workspaces");
+    wait_for_uploads();
     floats = DeviceArray<float>(s * (layer_floats + b + b * p));
     stash = DeviceArray<float4>(s * static_cast<std::size_t>(stash_items));
     doubles = DeviceArray<double>(
@@ -203,7 +204,7 @@ bool EpochCuda::fits(const EpochSetup& setup) {
 EpochCuda::EpochCuda(EpochSetup setup)
     : state_(std::make_unique<State>(std::move(setup))) {}
 
-EpochCuda::~EpochCuda() = default;
+EpochCuda::~EpochCuda() { wait_for_device(); }
 
 void EpochCuda::run(const EpochRows& rows, const EpochReplicas& replicas,
                     void* stream) {

@@ -121,7 +121,7 @@ __device__ inline StepScales step_scales(const EpochReplicas& r, std::int64_t re
   StepScales scales{};
   scales.flow = rate / (1.0f - powf(static_cast<float>(kFirstDecay),
                                     static_cast<float>(r.steps[replica] + 1)));
-  if (r.dependence_rate != nullptr) {
+  if (r.dependence_steps != nullptr) {
     scales.dependence =
         static_cast<double>(rate * static_cast<float>(r.dependence_rate[replica])) /
         (1.0 - pow(kFirstDecay, static_cast<double>(r.dependence_steps[replica] + 1)));

@@ -2,6 +2,7 @@
 #include "kinflow/train/training_group.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
