@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 
 #include "kinflow/core/cuda_memory.h"
@@ -58,12 +60,33 @@ void with_shape(FusedShape shape, const Use& use) {
   throw std::runtime_error("the flow is too large for fused CUDA kernels");
 }
 
+/// Lets a kernel have as much shared memory as a block can have, whatever a launch then
+/// takes: what a kernel may have is one number for all threads of the process.
+template <typename... Parameters>
+void allow_shared_memory(void (*kernel)(Parameters...)) {
+  static std::mutex mutex;
+  static std::set<const void*> allowed;
+  const std::lock_guard lock(mutex);
+  const auto* address = reinterpret_cast<const void*>(kernel);
+  if (allowed.count(address) > 0) return;
+  int device = 0, largest = 0;
+  cudaFuncAttributes attributes{};
+  check_cuda(cudaGetDevice(&device), "looking for a device");
+  check_cuda(
+      cudaDeviceGetAttribute(&largest, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+      "asking for its shared memory");
+  check_cuda(cudaFuncGetAttributes(&attributes, kernel), "looking at a kernel");
+  check_cuda(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           largest - static_cast<int>(attributes.sharedSizeBytes)),
+      "asking for shared memory");
+  allowed.insert(address);
+}
+
 template <typename... Parameters, typename... Arguments>
 void launch(void (*kernel)(Parameters...), std::int64_t blocks, int threads,
             std::size_t shared_bytes, void* stream, const Arguments&... arguments) {
-  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(shared_bytes)),
-             "asking for shared memory");
+  allow_shared_memory(kernel);
   kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes,
            static_cast<cudaStream_t>(stream)>>>(arguments...);
   check_cuda(cudaGetLastError(), "launching a kernel");

@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
 // Sets that share a GPU: one alone has too few replicas to fill it.
-constexpr std::int64_t kSetsOnDevice = 5;
+constexpr std::int64_t kSetsOnDevice = 10;
 
 json to_json(const Score& score) {
   return {{"method", score.method},

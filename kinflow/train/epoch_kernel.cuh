@@ -280,10 +280,7 @@ __global__ void __launch_bounds__(256, S::kBlocks)
 template <typename S>
 int EpochLaunch<S>::resident(int threads, std::size_t shared_bytes) {
   int count = 0;
-  check_cuda(
-      cudaFuncSetAttribute(epoch_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           static_cast<int>(shared_bytes)),
-      "asking for shared memory");
+  allow_shared_memory(epoch_kernel<S>);
   check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&count, epoch_kernel<S>,
                                                            threads, shared_bytes),
              "asking how many blocks run at the same time");
