@@ -55,7 +55,7 @@ Arguments long_fit(const Arguments& more, const std::string& checkpoint_seconds 
                    checkpoint_seconds,
                    "--patience",
                    "1000"} +
-         more + small_fit({}, "40");
+         small_fit(more, "40");
 }
 
 class KilledRun : public testing::TestWithParam<Arguments> {};
@@ -88,6 +88,8 @@ TEST_P(KilledRun, EndsInTheNumbersOfAnUndisturbedOne) {
 INSTANTIATE_TEST_SUITE_P(
     Fits, KilledRun,
     testing::Values(Arguments{"--group", "group"},
+                    Arguments{"--group", "group", "--replicas", "5", "--ensemble", "2",
+                              "--start", "0.2,0.6"},
                     Arguments{"--group", "group", "--flow", "affine", "--layers", "2",
                               "--schedule", "alternating", "--stage-epochs", "7",
                               "--estimator", "hybrid"}));
