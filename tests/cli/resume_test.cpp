@@ -153,6 +153,21 @@ TEST(Resume, ARunKilledAtItsVeryStartIsResumedOrBegunAnew) {
   expect_same_run(again, files.blocks_run);
 }
 
+TEST(Resume, AHalfWrittenRecordIsClearedAwayAndNothingElse) {
+  const TemporaryFolder folder;
+  const auto& files = SharedFiles::get();
+  std::filesystem::create_directory(folder.path("run"));
+  folder.write("run/run.json.12.3.tmp", "{");
+  folder.write("run/scores.csv.12.3.tmp", "a");
+  folder.write("run/notes.tmp", "b");
+  run_well(Arguments{"fit", files.blocks + "/train.csv", "--group", "group", "--valid",
+                     files.blocks + "/valid.csv", "--out", folder.path("run")} +
+           small_fit());
+  EXPECT_FALSE(std::filesystem::exists(folder.path("run/run.json.12.3.tmp")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("run/scores.csv.12.3.tmp")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("run/notes.tmp")));
+}
+
 TEST(Resume, AFinishedRunIsLeftAlone) {
   const auto& files = SharedFiles::get();
   const auto before = content_below(files.blocks_run);
