@@ -12,7 +12,7 @@ trap 'rm -rf "$folder"' EXIT
 fit() {
   start=$(date +%s.%N)
   "$kinflow" fit "$folder/data/train.csv" --valid "$folder/data/valid.csv" --group group \
-    --patience 1000 --out "$folder/run" "$@" >/dev/null 2>&1
+    --patience 1000 --replicas 1 --out "$folder/run" "$@" >/dev/null 2>&1
   rm -rf "$folder/run"
   echo "$start $(date +%s.%N)" | awk '{printf "%.2f\n", $2 - $1}'
 }

@@ -90,7 +90,8 @@ void add_training_options(CLI::App& verb, FitGiven& given) {
           "--replicas", replicas.count,
           "Flows to train side by side, of which validation chooses (default: 8; "
           "1 for each value of a grid and in a sweep)")
-      ->check(integer_in(1, kMostReplicas));
+      ->check(integer_in(1, kMostReplicas))
+      ->default_str("");
   add_choice(verb, "--schedule", given.schedule, schedule_names(),
              "How flow and dependence are trained");
   add_choice(verb, "--estimator", given.estimator, estimator_names(),

@@ -1,4 +1,5 @@
 // kinflow inspect: what a run folder or a model file holds.
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -88,6 +89,25 @@ nlohmann::json of_member(const Model& model, std::int64_t member,
   return model.record.contains(place) ? model.record.at(place) : nlohmann::json();
 }
 
+// The numbers of a member in a tensor [K, p].
+std::vector<double> row_of(const at::Tensor& tensor, std::int64_t member) {
+  const auto row = tensor[member].contiguous();
+  return {row.data_ptr<double>(), row.data_ptr<double>() + row.numel()};
+}
+
+nlohmann::json calibration_json(const Model& model, std::int64_t member) {
+  if (!model.calibration) return {};
+  return {{"mean", row_of(model.calibration->mean, member)},
+          {"deviation", row_of(model.calibration->deviation, member)}};
+}
+
+std::string calibration_line(const Model& model) {
+  if (!model.calibration) return "";
+  return fmt::format("latents less {:.3f}, divided by {:.3f}",
+                     fmt::join(row_of(model.calibration->mean, 0), ", "),
+                     fmt::join(row_of(model.calibration->deviation, 0), ", "));
+}
+
 nlohmann::json members_json(const Model& model) {
   auto members = nlohmann::json::array();
   for (std::int64_t member = 0; member < model.members(); ++member) {
@@ -95,6 +115,7 @@ nlohmann::json members_json(const Model& model) {
     members.push_back({{"replica", of_member(model, member, "replica")},
                        {"best_epoch", of_member(model, member, "best_epoch")},
                        {"valid_nll_nats", of_member(model, member, "valid_nll_nats")},
+                       {"calibration", calibration_json(model, member)},
                        {"typical_parameter", learned.typical_parameter()},
                        {"dependence_parameters", learned.parameters}});
   }
@@ -254,6 +275,7 @@ void print_text(const Model& model, const std::string& run) {
   add("columns", fmt::format("{}", fmt::join(model.columns, ", ")));
   add("context", fmt::format("{}", fmt::join(model.context_columns, ", ")));
   add("flow", flow_line(model));
+  add("calibration", calibration_line(model));
   const auto& dependence = model.dependence;
   add("dependence", dependence.summary());
   const auto of_record = [&](const std::string& pointer) {
@@ -280,7 +302,7 @@ void print_text(const Model& model, const std::string& run) {
   fmt::print("{}", table.plain());
   if (model.members() > 1) {
     print_members(model);
-    fmt::print("Dependence and inference are shown of member 1.\n");
+    fmt::print("Calibration, dependence and inference are shown of member 1.\n");
   }
   if (dependence.kind == DependenceKind::blocks) print_blocks(dependence);
   print_inference(model.record);

@@ -130,10 +130,12 @@ void write_file_atomically(const std::string& path, std::string_view bytes) {
   file.commit();
 }
 
-void remove_unfinished_files(const std::string& directory) {
+void remove_unfinished_files(const std::string& directory, const std::string& name) {
   std::error_code ignored;
+  const auto prefix = name.empty() ? name : name + ".";
   for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
-    if (!is_temporary_name(entry.path().filename().string())) continue;
+    const auto found = entry.path().filename().string();
+    if (!is_temporary_name(found) || found.rfind(prefix, 0) != 0) continue;
     std::filesystem::remove(entry.path(), ignored);
   }
 }

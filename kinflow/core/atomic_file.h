@@ -46,7 +46,9 @@ class AtomicFile {
 /// The whole content of a file in one call.
 void write_file_atomically(const std::string& path, std::string_view bytes);
 
-/// Removes from a folder the files that a killed process had not finished.
-void remove_unfinished_files(const std::string& directory);
+/// Removes from a folder the files that a killed process had not finished; with a name,
+/// only what should have become that file.
+void remove_unfinished_files(const std::string& directory,
+                             const std::string& name = "");
 
 }  // namespace kinflow

@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
+
 #include "kinflow/core/steady_math.h"
 
 namespace kinflow {
@@ -11,13 +13,18 @@ namespace {
 // Latents that coincide in all rows would have no density.
 constexpr double kSmallestVariance = 1e-12;
 
+at::Tensor logarithms(const at::Tensor& numbers) {
+  if (!numbers.is_cpu()) return numbers.log();
+  return steady_map(numbers, [](double x) { return std::log(x); });
+}
+
 }  // namespace
 
 LatentResult Calibration::apply(const LatentResult& result) const {
-  return {
-      .latents =
-          (result.latents.to(at::kDouble) - mean.unsqueeze(1)) / deviation.unsqueeze(1),
-      .log_abs_det = result.log_abs_det.to(at::kDouble) - deviation.log().sum(1, true)};
+  return {.latents = (result.latents.to(at::kDouble) - mean.unsqueeze(1)) /
+                     deviation.unsqueeze(1),
+          .log_abs_det = result.log_abs_det.to(at::kDouble) -
+                         steady_sum(logarithms(deviation)).unsqueeze(1)};
 }
 
 at::Tensor Calibration::undo(const at::Tensor& calibrated) const {
@@ -30,13 +37,19 @@ Calibration Calibration::of_replicas(const std::vector<std::int64_t>& replicas) 
           .deviation = deviation.cpu().index_select(0, which)};
 }
 
+// The second moments are taken around the rows' own mean, since a mean that is large
+// beside the deviation would leave no digits of it.
 Calibration calibrate(const at::Tensor& latents, double training_information) {
   const auto columns = latents.to(at::kDouble).transpose(1, 2).contiguous();
-  const auto total = static_cast<double>(latents.size(1)) + training_information;
-  const auto mean = steady_sum(columns) / total;
-  const auto square = (steady_sum(columns.square()) + training_information) / total;
-  return {.mean = mean,
-          .deviation = (square - mean.square()).clamp_min(kSmallestVariance).sqrt()};
+  const auto rows = static_cast<double>(latents.size(1));
+  const auto total = rows + training_information;
+  const auto own_mean = steady_sum(columns) / rows;
+  const auto squares = steady_sum((columns - own_mean.unsqueeze(2)).square());
+  const auto variance = (squares + training_information +
+                         own_mean.square() * (rows * training_information / total)) /
+                        total;
+  return {.mean = own_mean * (rows / total),
+          .deviation = variance.clamp_min(kSmallestVariance).sqrt()};
 }
 
 }  // namespace kinflow

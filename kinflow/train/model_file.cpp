@@ -247,6 +247,9 @@ Model load_model(const std::string& path, at::Device device,
               .dependence = dependence_from(json.object("dependence"), path),
               .record = description.value("record", nlohmann::json::object())};
   model.calibration = calibration_from(tensors, members, options.dimension, path);
+  if (model.calibration && version == kFormatOfOneMember) {
+    throw InputError(path + ": expected format 2 with a calibration, found format 1");
+  }
   read_parameters(tensors, path, model);
   check_names(model.columns, model.context_columns, path);
   if (static_cast<std::int64_t>(model.columns.size()) != options.dimension ||

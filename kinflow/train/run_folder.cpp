@@ -67,6 +67,9 @@ RunFolder RunFolder::create(const std::string& directory,
   try {
     folder.lock();
     check_free(directory);
+    // A process that was killed before its record was there leaves a part of it.
+    remove_unfinished_files(
+        directory, std::filesystem::path(folder.record_path()).filename().string());
     folder.write_record(record);
   } catch (const InputError&) {
     folder.lock_ = {};

@@ -71,9 +71,10 @@ double memory_for(const FitRequest& request) {
 }
 
 std::int64_t replicas_of(const FitRequest& request) {
-  return request.train.schedule == Schedule::grid
-             ? static_cast<std::int64_t>(request.train.grid.size())
-             : 1;
+  const auto values = request.train.schedule == Schedule::grid
+                          ? static_cast<std::int64_t>(request.train.grid.size())
+                          : 1;
+  return values * request.replicas.count;
 }
 
 // Groups in the order of their first runs. All tables are read here once, so that a

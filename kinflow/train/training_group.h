@@ -17,8 +17,8 @@ namespace kinflow {
 /// what a replica may have of its own.
 std::string group_key(const FitRequest& request);
 
-/// The replicas of one or more runs, ready to be trained. A run of schedule `grid` has
-/// a replica for each of its values, any other run has one.
+/// The replicas of one or more runs, ready to be trained. A run has as many as its
+/// request asks for, and with schedule `grid` so many for each of its values.
 class TrainingGroup {
  public:
   /// Reads and checks all input; InputError before any training.

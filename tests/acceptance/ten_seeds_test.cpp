@@ -82,7 +82,7 @@ TEST(TenSeeds, JointWithDefaultOptionsReachesTheTargetAndBeatsBaselineOnEverySee
     mean_baseline += scores[i].baseline / kSeeds;
   }
   std::cout << "mean: baseline " << mean_baseline << ", joint " << mean_joint << '\n';
-  EXPECT_LE(mean_joint, 1.42);
+  EXPECT_LE(mean_joint, 1.38);  // the paper's grid of 144 trainings has 1.379
 }
 
 }  // namespace

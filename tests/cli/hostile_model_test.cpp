@@ -45,13 +45,22 @@ struct Parts {
   }
 };
 
-/// The same with models of one member and of several.
-class HostileModel : public testing::TestWithParam<bool> {
+enum class Kind {
+  plain,       ///< one member, not calibrated
+  calibrated,  ///< one member
+  several      ///< members, calibrated
+};
+
+std::string run_of(Kind kind) {
+  const auto& files = SharedFiles::get();
+  if (kind == Kind::several) return files.ensemble_run;
+  return kind == Kind::calibrated ? files.blocks_run : files.plain_run;
+}
+
+/// The same with models of every kind.
+class HostileModel : public testing::TestWithParam<Kind> {
  protected:
-  HostileModel()
-      : good_(content_of((GetParam() ? SharedFiles::get().ensemble_run
-                                     : SharedFiles::get().blocks_run) +
-                         "/model.safetensors")) {}
+  HostileModel() : good_(content_of(run_of(GetParam()) + "/model.safetensors")) {}
 
   void expect_refused(const std::string& bytes) {
     const std::string path = folder_.write("m.safetensors", bytes);
@@ -68,10 +77,14 @@ class HostileModel : public testing::TestWithParam<bool> {
   TemporaryFolder folder_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Members, HostileModel, testing::Bool(),
-                         [](const testing::TestParamInfo<bool>& several) {
-                           return several.param ? "Several" : "One";
-                         });
+std::string name_of_kind(const testing::TestParamInfo<Kind>& kind) {
+  if (kind.param == Kind::several) return "Several";
+  return kind.param == Kind::calibrated ? "Calibrated" : "Plain";
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, HostileModel,
+                         testing::Values(Kind::plain, Kind::calibrated, Kind::several),
+                         name_of_kind);
 
 TEST_P(HostileModel, AnUnchangedFileLoads) {
   load_model(folder_.write("m.safetensors", Parts(good_).bytes()));
@@ -132,7 +145,7 @@ TEST_P(HostileModel, EmptyTensorsOfAbsurdShape) {
 
 TEST_P(HostileModel, DescriptionsOutOfRange) {
   const std::vector<std::pair<std::string, Json>> changes = {
-      {"/format_version", GetParam() ? 1 : 2},
+      {"/format_version", GetParam() == Kind::plain ? 2 : 1},
       {"/format_version", 3},
       {"/format_version", "1"},
       {"/columns", {"x1"}},
@@ -232,9 +245,51 @@ TEST_P(HostileModel, NumbersOutOfRange) {
   }
 }
 
+// The format says whether there is a calibration, so that no older reader overlooks it.
+TEST_P(HostileModel, TheFormatVersionIsTheLowestThatHoldsTheModel) {
+  const Parts good(good_);
+  EXPECT_EQ(good.description["format_version"], GetParam() == Kind::plain ? 1 : 2);
+  EXPECT_EQ(good.header.contains("calibration.mean"), GetParam() != Kind::plain);
+  EXPECT_EQ(good.description.contains("members"), GetParam() != Kind::plain);
+}
+
+TEST_P(HostileModel, CalibrationsThatPlaceNothing) {
+  if (GetParam() == Kind::plain) return;
+  const std::string mean = "calibration.mean", deviation = "calibration.deviation";
+  const Parts good(good_);
+  const std::int64_t members = GetParam() == Kind::several ? 3 : 1;
+  ASSERT_EQ(good.header[mean]["shape"], Json({members, 2}));
+  ASSERT_EQ(good.header[deviation]["shape"], Json({members, 2}));
+  for (std::int64_t element = 0; element < 2 * members; ++element) {
+    const auto put = [&](Parts& parts, const std::string& tensor, double value) {
+      std::memcpy(parts.first_element(tensor) + 8 * element, &value, sizeof(value));
+    };
+    for (const double value : {0.0, -1.0, std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+      expect_refused_after([&](Parts& parts) { put(parts, deviation, value); });
+    }
+    for (const double value : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+      expect_refused_after([&](Parts& parts) { put(parts, mean, value); });
+    }
+  }
+  for (const auto& tensor : {mean, deviation}) {
+    for (const Json& shape : {Json{2 * members}, Json{2 * members, 1},
+                              Json{1, members, 2}, Json{members, 2, 1}}) {
+      SCOPED_TRACE(tensor + " " + shape.dump());
+      expect_refused_after(
+          [&](Parts& parts) { parts.header[tensor]["shape"] = shape; });
+    }
+    expect_refused_after([&](Parts& parts) { parts.header[tensor]["dtype"] = "I64"; });
+    // Only one of the two.
+    expect_refused_after([&](Parts& parts) {
+      parts.header["other"] = parts.header[tensor];
+      parts.header.erase(tensor);
+    });
+  }
+}
+
 // Counts of members that do not fit the tensors, and mistakes in any of them.
 TEST_P(HostileModel, MembersThatAreNotThere) {
-  if (!GetParam()) return;
+  if (GetParam() != Kind::several) return;
   for (const auto& count :
        {Json(0), Json(-1), Json(1), Json(2), Json(4), Json(1'000), Json(1'000'000'000),
         Json(INT64_MAX), Json(3.5), Json("3"), Json(nullptr), Json({3})}) {

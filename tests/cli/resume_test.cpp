@@ -55,7 +55,7 @@ Arguments long_fit(const Arguments& more, const std::string& checkpoint_seconds 
                    checkpoint_seconds,
                    "--patience",
                    "1000"} +
-         more + small_fit({}, "40");
+         small_fit(more, "40");
 }
 
 class KilledRun : public testing::TestWithParam<Arguments> {};
@@ -88,6 +88,8 @@ TEST_P(KilledRun, EndsInTheNumbersOfAnUndisturbedOne) {
 INSTANTIATE_TEST_SUITE_P(
     Fits, KilledRun,
     testing::Values(Arguments{"--group", "group"},
+                    Arguments{"--group", "group", "--replicas", "5", "--ensemble", "2",
+                              "--start", "0.2,0.6"},
                     Arguments{"--group", "group", "--flow", "affine", "--layers", "2",
                               "--schedule", "alternating", "--stage-epochs", "7",
                               "--estimator", "hybrid"}));
@@ -149,6 +151,21 @@ TEST(Resume, ARunKilledAtItsVeryStartIsResumedOrBegunAnew) {
   const bool began = std::filesystem::exists(again + "/run.json");
   run_well(began ? Arguments{"fit", "--resume", again} : arguments);
   expect_same_run(again, files.blocks_run);
+}
+
+TEST(Resume, AHalfWrittenRecordIsClearedAwayAndNothingElse) {
+  const TemporaryFolder folder;
+  const auto& files = SharedFiles::get();
+  std::filesystem::create_directory(folder.path("run"));
+  folder.write("run/run.json.12.3.tmp", "{");
+  folder.write("run/scores.csv.12.3.tmp", "a");
+  folder.write("run/notes.tmp", "b");
+  run_well(Arguments{"fit", files.blocks + "/train.csv", "--group", "group", "--valid",
+                     files.blocks + "/valid.csv", "--out", folder.path("run")} +
+           small_fit());
+  EXPECT_FALSE(std::filesystem::exists(folder.path("run/run.json.12.3.tmp")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("run/scores.csv.12.3.tmp")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("run/notes.tmp")));
 }
 
 TEST(Resume, AFinishedRunIsLeftAlone) {

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -151,12 +152,16 @@ inline void expect_refusal(const TemporaryFolder& folder, const Arguments& argum
   EXPECT_TRUE(content_below(folder.path()) == before) << "files have changed";
 }
 
-/// Options of a fit that takes a fraction of a second.
+/// Options of a fit that takes a fraction of a second, of one flow unless `more` says
+/// otherwise.
 inline Arguments small_fit(const Arguments& more = {},
                            const std::string& epochs = "3") {
-  return Arguments{"--hidden",     "8",  "--bins",    "4", "--epochs", epochs,
-                   "--batch-size", "64", "--threads", "1"} +
-         more;
+  Arguments options = {"--hidden",     "8",  "--bins",    "4", "--epochs", epochs,
+                       "--batch-size", "64", "--threads", "1"};
+  if (std::find(more.begin(), more.end(), "--replicas") == more.end()) {
+    options = options + Arguments{"--replicas", "1"};
+  }
+  return options + more;
 }
 
 /// Simulated tables and fitted runs that many tests read and none changes.
@@ -171,6 +176,7 @@ class SharedFiles {
 
   const std::string blocks, relatives;          ///< folders of kinflow simulate
   const std::string blocks_run, relatives_run;  ///< folders of kinflow fit
+  const std::string plain_run;                  ///< on `blocks`, without a calibration
   const std::string ensemble_run;               ///< of three members, on `blocks`
   static constexpr int kRows = 200, kRelatives = 60;
 
@@ -180,6 +186,7 @@ class SharedFiles {
         relatives(folder_.path("relatives")),
         blocks_run(folder_.path("blocks_run")),
         relatives_run(folder_.path("relatives_run")),
+        plain_run(folder_.path("plain_run")),
         ensemble_run(folder_.path("ensemble_run")) {
     const Arguments other_rows = {"--valid-rows", "80", "--test-rows", "90"};
     run_well(Arguments{"simulate", "--shape", "abs", "--dependence", "blocks", "--rows",
@@ -191,6 +198,9 @@ class SharedFiles {
              other_rows);
     run_well(Arguments{"fit", blocks + "/train.csv", "--group", "group", "--valid",
                        blocks + "/valid.csv", "--out", blocks_run} +
+             small_fit());
+    run_well(Arguments{"fit", blocks + "/train.csv", "--group", "group", "--valid",
+                       blocks + "/valid.csv", "--no-calibrate", "--out", plain_run} +
              small_fit());
     run_well(Arguments{"fit", relatives + "/train.csv", "--relationship",
                        relatives + "/relationship.npy", "--valid",

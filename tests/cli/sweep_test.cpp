@@ -61,6 +61,7 @@ Arguments fit_of(const std::vector<std::string>& header,
                      "--bins",       "4",
                      "--epochs",     "5",
                      "--batch-size", "64",
+                     "--replicas",   "1",
                      "--out",        out};
   for (const auto* name : {"learning-rate", "schedule", "seed", "grid"}) {
     const auto at = column(header, name);

@@ -150,6 +150,7 @@ TEST_F(Ensemble, MoreMembersThanReplicasAreRefusedBeforeAnyTraining) {
   EXPECT_THROW(fit_into(grid_request(5), "five"), InputError);
   auto request = grid_request(2);
   request.train.schedule = Schedule::joint;
+  request.replicas.count = 1;
   EXPECT_THROW(fit_into(request, "joint"), InputError);
   EXPECT_THROW(fit_into(grid_request(0), "zero"), InputError);
   EXPECT_FALSE(std::filesystem::exists(folder_.path("five")));

@@ -99,6 +99,31 @@ TEST_F(ModelFile, OfSeveralMembersLoadsBitForBit) {
   }
 }
 
+TEST_F(ModelFile, WithACalibrationLoadsBitForBitInFormatTwo) {
+  for (const std::int64_t members : {1, 3}) {
+    auto model = members == 1 ? some_model(at::kFloat, 1) : some_mixture(at::kFloat);
+    const auto numbers = at::arange(1, 2 * members + 1, at::kDouble).view({members, 2});
+    model.calibration = {.mean = numbers / 3 - 1, .deviation = numbers.sqrt() / 2};
+    save_model(path("m.safetensors"), model);
+    EXPECT_NE(content_of(path("m.safetensors")).find("\\\"format_version\\\":2,"),
+              std::string::npos);
+    const auto loaded = load_model(path("m.safetensors"));
+    ASSERT_TRUE(loaded.calibration);
+    EXPECT_TRUE(at::equal(loaded.calibration->mean, model.calibration->mean));
+    EXPECT_TRUE(at::equal(loaded.calibration->deviation, model.calibration->deviation));
+    const auto rows =
+        at::tensor({165.0, -3.01, 180.0, -2.99}, at::kDouble).view({2, 2});
+    const auto context = at::tensor({0.5, -1.0}, at::kDouble).view({2, 1});
+    EXPECT_TRUE(at::equal(loaded.row_log_density(rows, context),
+                          model.row_log_density(rows, context)));
+    save_model(path("again.safetensors"), loaded);
+    EXPECT_EQ(content_of(path("m.safetensors")), content_of(path("again.safetensors")));
+    const auto last = loaded.member(members - 1);
+    EXPECT_TRUE(
+        at::equal(last.calibration->mean[0], model.calibration->mean[members - 1]));
+  }
+}
+
 TEST_F(ModelFile, MembersOfIndependentRowsHaveNoParameters) {
   auto model = some_mixture(at::kFloat);
   model.dependence = {};
@@ -187,6 +212,7 @@ TEST_F(ModelFile, TrainedDensityIntegratesToOne) {
   request.data.table = table;
   request.data.dependence.group = "group";
   request.train.epochs = 15;
+  request.replicas.count = 1;
   Logger silent;
   const auto result = fit(request, {.directory = path("run")}, silent);
 

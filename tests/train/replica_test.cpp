@@ -75,6 +75,15 @@ TEST(Replicas, OfIndependentRowsAndBlocksDoNotKnowEachOtherBitForBit) {
                                              0);
     }
   }
+  // Scores of rows that place the latents.
+  for (const auto type : {at::kFloat, at::kDouble}) {
+    expect_replicas_do_not_know_each_other(
+        {.law = make_small_law(Structure::per_block, kRows),
+         .replicas = different_replicas(),
+         .type = type,
+         .calibrates = true},
+        0);
+  }
   // Scores of dependent validation rows.
   expect_replicas_do_not_know_each_other(
       {.law = make_small_law(Structure::per_block, kRows),
@@ -174,15 +183,16 @@ TEST_F(Threads, DoNotChangeAnyBitOfScoresOfManyRows) {
   ReplicaSetup replica{.options = shared_options()};
   replica.options.epochs = 2;
   replica.options.batch_size = 20000;
-  for (const bool is_valid_joint : {false, true}) {
-    expect_the_same_with_any_number(
-        {.law = make_small_law(Structure::per_size, 40000),
-         .replicas = {replica},
-         .flow = {.dimension = 2, .layers = 2, .hidden = {4}, .bins = 3},
-         .valid_rows = 70000,
-         .is_valid_joint = is_valid_joint},
-        is_valid_joint ? "joint score" : "score of rows");
-  }
+  TrainingSetup setup{.law = make_small_law(Structure::per_size, 40000),
+                      .replicas = {replica},
+                      .flow = {.dimension = 2, .layers = 2, .hidden = {4}, .bins = 3},
+                      .valid_rows = 70000};
+  expect_the_same_with_any_number(setup, "score of rows");
+  setup.calibrates = true;
+  expect_the_same_with_any_number(setup, "score of calibrated rows");
+  setup.calibrates = false;
+  setup.is_valid_joint = true;
+  expect_the_same_with_any_number(setup, "joint score");
 }
 
 // Epochs may begin with other threads than the last one had.

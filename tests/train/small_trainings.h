@@ -107,6 +107,7 @@ struct TrainingSetup {
   at::ScalarType type = at::kDouble;
   std::int64_t valid_rows = 100;
   bool is_valid_joint = false;  // the validation rows depend on each other, in blocks
+  bool calibrates = false;      // the validation rows place the latents
 };
 
 // A flow and its trainer. Weights, start and data are those of the setup, rounded to
@@ -168,7 +169,9 @@ class SmallTraining {
                       .train_context = context(law_->rows(), 6),
                       .valid = bent_rows(setup.valid_rows, 7).to(setup.type),
                       .valid_context = context(setup.valid_rows, 8),
-                      .log_abs_det = 0.7};
+                      .log_abs_det = 0.7,
+                      .training_information = 40,
+                      .calibrates = setup.calibrates};
     const auto count = law_->parameter_count();
     if (count > 0) {
       data.typical_weights = at::arange(1, count + 1, at::kDouble).unsqueeze(1);
