@@ -178,10 +178,9 @@ std::string choice_table(const ScoreColumn& column, const std::vector<ScoreRow>&
 
 const char* const kLeftOut =
     "\nLeft out by --quick: eight of ten seeds unless --seeds says otherwise; learning "
-    "rates other than 0.03, weight decays other than 0.01 and half of the starts of "
+    "rates other than 0.03 and weight decays other than 0.01 of the paper's sweeps; "
     "the "
-    "paper's sweeps; the baseline with more trainings; dependence by day, by time, and "
-    "by pair and time.\n";
+    "baseline with more trainings; dependence by day, by time, and by pair and time.\n";
 
 std::string legend(bool quick) {
   std::string text =
