@@ -4,6 +4,8 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "kinflow/core/device.h"
 
 namespace kinflow {
@@ -16,6 +18,8 @@ constexpr std::int64_t kColumns = 2;
 constexpr std::int64_t kLayers = 8;
 // As many values of rho as the paper's grid has.
 constexpr std::int64_t kMoreTrainings = 12;
+// The filter in time runs on the CPU, also where the flows do not.
+constexpr std::int64_t kTimeReplicas = 4;
 // The smallest correlation there is: n rows of it are as good as independent.
 constexpr double kNoCorrelation = kSmallestParameter;
 // Adamax has a long way to go from returns of 0.02, so the largest rate of the paper.
@@ -176,6 +180,12 @@ std::vector<Method> methods_for(MethodSettings settings) {
   methods.push_back(fixed_method(settings));
   add(kDay, by_day());
   add(kTime, by_time());
+  for (auto& method : methods) {
+    auto& run = method.runs.front();
+    if (kind_of(run.data.dependence) == DependenceKind::time) {
+      run.replicas.count = kTimeReplicas;
+    }
+  }
   methods.push_back(sum_method(settings));
   return methods;
 }

@@ -200,7 +200,7 @@ std::string legend(bool quick) {
       "and calibrated as blocks are. *Pair + time* holds the weights of the sum, w_0 = "
       "{:g} with the rest shared equally, and gamma = {:g} a day, since each new value "
       "costs a factor of a dense matrix of all training rows: one training for each "
-      "value.\n",
+      "value. The kernel of time has 4 replicas in place of 8.\n",
       fmt::join(sum_grid(), ", "), kSumDecay);
   return text;
 }
