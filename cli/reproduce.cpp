@@ -80,6 +80,21 @@ void add_reproduce(CLI::App& app, Console& console) {
                  [&console](const ExperimentOptions& options) {
                    return reproduce_recovery(options, console);
                  });
+
+  auto source = std::make_shared<PriceSource>();
+  auto* stocks = add_experiment(
+      *reproduce, "stocks", "Stock data pairs: daily log returns, dependent by pair",
+      [source, &console](const ExperimentOptions& options) {
+        return reproduce_stocks(options, *source, console);
+      });
+  stocks->add_option("--data", source->folder,
+                     "Folder of price files, one for each ticker: AAPL.us.txt, "
+                     "AAPL.csv or AAPL.txt with the columns Date and Close");
+  stocks->add_option("--prices", source->table,
+                     "One table in place of the folder: Date and a column of closing "
+                     "prices for each ticker");
+  stocks->add_option("--pairs", source->pairs,
+                     "Pairs of tickers (default: AAPL-MSFT,MA-V)");
 }
 
 }  // namespace kinflow::cli

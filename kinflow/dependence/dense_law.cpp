@@ -161,7 +161,8 @@ std::shared_ptr<const DenseLaw::Inverse> DenseLaw::inverse(
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     const at::Tensor factor = cholesky(group, wanted);
     found->log_det += 2 * factor.diagonal(0, 2, 3).log().sum({1, 2});
-    found->precision.push_back(at::cholesky_inverse(factor));
+    // LAPACK stores columns, but a batch takes rows.
+    found->precision.push_back(at::cholesky_inverse(factor).contiguous());
     found->log_det_slopes +=
         slopes(group, wanted, at::Tensor(), found->precision.back());
   }

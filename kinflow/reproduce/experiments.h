@@ -35,6 +35,18 @@ ExperimentReport reproduce_strength(const ExperimentOptions& options, Logger& lo
 /// How well the correlations of blocks are recovered on Crescent.
 ExperimentReport reproduce_recovery(const ExperimentOptions& options, Logger& logger);
 
+/// Where closing prices come from: the files of a folder or one table.
+struct PriceSource {
+  std::string folder;
+  std::string table;
+  std::string pairs;  ///< such as "AAPL-MSFT,MA-V"; empty: the paper's
+};
+
+/// Stock data pairs: daily log returns, split in time. InputError where not exactly one
+/// of folder and table is given.
+ExperimentReport reproduce_stocks(const ExperimentOptions& options,
+                                  const PriceSource& source, Logger& logger);
+
 /// What ran where, in one paragraph: the command, the seeds, the machine and the time.
 std::string provenance(const ExperimentOptions& options, const std::string& command,
                        double seconds);

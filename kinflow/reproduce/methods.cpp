@@ -14,7 +14,6 @@ const std::vector<double> kLambdaStarts = {0.99, 0.9, 0.75, 0.5};
 constexpr std::int64_t kStages = 5;
 constexpr std::int64_t kStageEpochs = 25;
 // What --quick keeps of them.
-const std::vector<double> kQuickLearningRates = {0.01};
 const std::vector<double> kQuickWeightDecays = {0.01};
 
 FitRequest common_request(const MethodSettings& settings) {
@@ -46,7 +45,9 @@ FitRequest paper_request(const MethodSettings& settings, Schedule schedule) {
 Method paper_sweep(const std::string& name, const MethodSettings& settings,
                    FitRequest request, const std::vector<double>& starts) {
   Method method{.name = name, .runs = {}, .keeps_trained = true};
-  for (const double rate : settings.quick ? kQuickLearningRates : kLearningRates) {
+  const auto rates = settings.quick ? std::vector<double>{settings.quick_learning_rate}
+                                    : kLearningRates;
+  for (const double rate : rates) {
     for (const double decay : settings.quick ? kQuickWeightDecays : kWeightDecays) {
       for (const double start : starts) {
         request.train.learning_rate = rate;

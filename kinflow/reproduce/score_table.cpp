@@ -39,11 +39,11 @@ std::string cell(const ScoreColumn& column, const std::string& method,
   return fmt::format("{} ± {:.3f}", text, mean.standard_error);
 }
 
-std::string p_value(double p) {
+}  // namespace
+
+std::string p_value_text(double p) {
   return p < 1e-4 ? fmt::format("{:.0e}", p) : fmt::format("{:.4f}", p);
 }
-
-}  // namespace
 
 std::vector<double> test_nlls(const ScoreColumn& column, const std::string& method) {
   std::vector<double> values;
@@ -122,7 +122,7 @@ std::string p_value_table(const std::vector<ScoreColumn>& columns,
     if (method == against) continue;
     std::vector<std::string> cells = {method};
     for (const auto& column : columns) {
-      cells.push_back(p_value(test_below(column, method, against).p_value));
+      cells.push_back(p_value_text(test_below(column, method, against).p_value));
     }
     table.add_row(cells);
   }

@@ -38,6 +38,9 @@ double mean_excess(const std::vector<ScoreColumn>& columns, const std::string& m
 PairedTest test_below(const ScoreColumn& column, const std::string& method,
                       const std::string& other);
 
+/// A p-value with four places, or its power of ten.
+std::string p_value_text(double p);
+
 /// A Markdown table: mean and standard error of each cell, bold where it is below the
 /// baseline with p < 0.05; the mean excess over the entropy, where all columns have
 /// one; the number of trainings for a data set.
