@@ -1,179 +1,25 @@
 // kinflow demo: the paper's Figure 1 and one column of its Table 1, from simulated
 // data.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <cmath>
-#include <filesystem>
 #include <memory>
 
 #include "commands.h"
-#include "kinflow/data/simulate.h"
-#include "kinflow/evaluate/likelihood.h"
-#include "kinflow/report/four_panel.h"
-#include "kinflow/report/text_table.h"
-#include "kinflow/train/fit.h"
+#include "kinflow/reproduce/teaser.h"
 #include "options.h"
 
 namespace kinflow::cli {
-namespace {
-
-// Table 1 of the paper, column Abs with equicorrelated blocks.
-constexpr double kPaperBaseline = 1.513;
-constexpr double kPaperGrid = 1.379;
-
-constexpr std::int64_t kGridSide = 220;
-constexpr Limits kAcross{-3.5, 3.5};
-constexpr Limits kUp{-2.0, 3.0};
-
-// Centres of the cells of the picture, row by row from the low end of y.
-std::vector<PlanePoint> grid_points() {
-  std::vector<PlanePoint> points;
-  const auto centre = [](const Limits& limits, std::int64_t cell) {
-    return limits.low + (limits.high - limits.low) * (static_cast<double>(cell) + 0.5) /
-                            static_cast<double>(kGridSide);
-  };
-  for (std::int64_t i = 0; i < kGridSide; ++i) {
-    for (std::int64_t j = 0; j < kGridSide; ++j) {
-      points.push_back({centre(kAcross, j), centre(kUp, i)});
-    }
-  }
-  return points;
-}
-
-DensityGrid empty_grid() {
-  return {
-      .x = kAcross, .y = kUp, .rows = kGridSide, .columns = kGridSide, .values = {}};
-}
-
-DensityGrid true_density(PlaneShape shape) {
-  auto grid = empty_grid();
-  for (const auto& point : grid_points()) {
-    grid.values.push_back(std::exp(shape_log_density(shape, point)));
-  }
-  return grid;
-}
-
-DensityGrid model_density(const Model& model) {
-  std::vector<double> flat;
-  for (const auto& point : grid_points()) {
-    flat.push_back(point.x1);
-    flat.push_back(point.x2);
-  }
-  const auto density =
-      model.row_log_density(at::tensor(flat, at::kDouble).view({-1, 2}), {}).exp();
-  auto grid = empty_grid();
-  grid.values.assign(density.data_ptr<double>(),
-                     density.data_ptr<double>() + density.numel());
-  return grid;
-}
-
-struct Fitted {
-  FitResult result;
-  double test_nll_nats = 0;
-};
-
-Fitted fit_one(const std::string& directory, Schedule schedule, std::int64_t threads,
-               std::uint64_t seed, Console& console) {
-  FitRequest request;
-  request.data.table = directory + "/data/train.csv";
-  request.data.valid_table = directory + "/data/valid.csv";
-  request.data.dependence.group = "group";
-  request.train.schedule = schedule;
-  request.train.seed = seed;
-  request.threads = threads;
-  const auto name = name_of(schedule_names(), schedule);
-  const auto run = directory + "/" + name;
-  // Only what an earlier demo left there.
-  if (std::filesystem::exists(run + "/run.json")) std::filesystem::remove_all(run);
-  console.info("fit " + name);
-  Fitted fitted{.result = fit(request, {.directory = run}, console)};
-  const auto test =
-      read_rows(directory + "/data/test.csv", {.columns = fitted.result.model.columns});
-  fitted.test_nll_nats =
-      evaluate_likelihood(fitted.result.model, test, {}).mean_nll_nats;
-  return fitted;
-}
-
-std::string nats(double value) { return fmt::format("{:.3f}", value); }
-std::string seconds(double value) { return fmt::format("{:.1f} s", value); }
-
-void write_picture(const std::string& path, const Simulation& simulation,
-                   const Fitted& baseline, const Fitted& joint) {
-  DensityComparison comparison{.true_density = true_density(simulation.options.shape),
-                               .baseline_density = model_density(baseline.result.model),
-                               .adjusted_density = model_density(joint.result.model),
-                               .sample_x = {},
-                               .sample_y = {},
-                               .block = simulation.block_of_row};
-  for (std::size_t i = 0; i < simulation.block_of_row.size(); ++i) {
-    comparison.sample_x.push_back(simulation.train[2 * i]);
-    comparison.sample_y.push_back(simulation.train[2 * i + 1]);
-  }
-  comparison.true_subtitle = "entropy " + nats(simulation.entropy_nats) + " nats";
-  comparison.baseline_subtitle = "test NLL " + nats(baseline.test_nll_nats);
-  comparison.adjusted_subtitle = "test NLL " + nats(joint.test_nll_nats);
-  write_density_comparison(path, comparison);
-}
-
-void run_demo(const std::string& directory, std::uint64_t seed, std::int64_t threads,
-              Console& console) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto simulation = simulate({.shape = PlaneShape::abs, .seed = seed});
-  write_simulation(directory + "/data", simulation);
-  const auto baseline = fit_one(directory, Schedule::baseline, threads, seed, console);
-  const auto joint = fit_one(directory, Schedule::joint, threads, seed, console);
-  const auto picture = directory + "/density.png";
-  write_picture(picture, simulation, baseline, joint);
-
-  std::vector<std::string> labels;
-  for (std::size_t i = 0; i < simulation.block_sizes.size(); ++i) {
-    labels.push_back(simulated_block_label(static_cast<std::int64_t>(i)));
-  }
-  const auto error = correlation_error(joint.result.model.dependence, labels,
-                                       simulation.within_block_correlation);
-  TextTable table({{"Abs, 10,000 rows in blocks", Align::kLeft},
-                   {"test NLL (nats)"},
-                   {"above entropy"},
-                   {"time"}});
-  const auto add = [&](const std::string& name, double value, const std::string& time) {
-    table.add_row({name, nats(value), nats(value - simulation.entropy_nats), time});
-  };
-  add("entropy (no model can do better)", simulation.entropy_nats, "");
-  add("kinflow baseline: rows as independent", baseline.test_nll_nats,
-      seconds(baseline.result.seconds));
-  add("kinflow joint: dependence learned", joint.test_nll_nats,
-      seconds(joint.result.seconds));
-  add("paper, baseline (mean of 10 seeds)", kPaperBaseline, "");
-  add("paper, grid of 144 trainings", kPaperGrid, "");
-  const double total =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  fmt::print(
-      "{}\nlearned rho of {} blocks with repeats: mean squared error {:.3f}, mean "
-      "absolute error {:.3f}\npicture: {}\ntime in all: {}\n",
-      table.plain(), error.blocks, error.mean_squared, error.mean_absolute, picture,
-      seconds(total));
-}
-
-}  // namespace
 
 void add_demo(CLI::App& app, Console& console) {
-  struct Given {
-    std::string out;
-    std::uint64_t seed = 4000;
-    std::int64_t threads = 1;
-  };
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<TeaserOptions>();
+  given->seed = 4000;
   auto* verb = app.add_subcommand(
       "demo", "Simulate, fit with and without dependence, compare, draw a picture");
-  verb->add_option("--out", given->out, "Folder to write")->required();
+  verb->add_option("--out", given->directory, "Folder to write")->required();
   add_seed(*verb, given->seed, "Seed of data and training");
   add_threads(*verb, given->threads);
-  verb->callback([given, &console] {
-    run_demo(given->out, given->seed, given->threads, console);
-  });
+  verb->callback([given, &console] { fmt::print("{}", run_teaser(*given, console)); });
 }
 
 }  // namespace kinflow::cli

@@ -101,12 +101,16 @@ void add_training_options(CLI::App& verb, FitGiven& given) {
       ->check(integer_in(1, kManySteps));
   verb.add_option("--batch-size", train.batch_size, "Rows of a step")
       ->check(integer_in(2, kManySteps));
-  verb.add_option("--learning-rate", train.learning_rate,
-                  "Adamax step at the beginning")
+  add_list(
+      verb, "--learning-rate", replicas.learning_rates,
+      "Adamax step at the beginning (default: 0.01,0.03); replicas take several in "
+      "turn")
       ->check(number_in(0, kLargestRate));
-  add_list(verb, "--weight-decay", replicas.weight_decays,
-           "On the flow's weights, the first layers of its networks excepted; replicas "
-           "take several in turn")
+  add_list(
+      verb, "--weight-decay", replicas.weight_decays,
+      "On the flow's weights, the first layers of its networks excepted (default: "
+      "0.001,0.01 with the memory estimator, else 0.001); replicas take several in "
+      "turn")
       ->check(number_in(0, kLargestRate));
   verb.add_option("--patience", given.patience,
                   "Epochs without a better validation NLL before stopping (default: 30 "
@@ -124,9 +128,10 @@ void add_training_options(CLI::App& verb, FitGiven& given) {
   verb.add_option("--prior", train.prior,
                   "Beta(1 + prior, 1 + prior) prior of rho or lambda; 0: none")
       ->check(number_in(0, kLargestRate));
-  add_list(verb, "--memory-share", replicas.memory_shares,
-           "Estimator hybrid: share of memory in the flow's gradient; replicas take "
-           "several in turn")
+  add_list(
+      verb, "--memory-share", replicas.memory_shares,
+      "Estimator hybrid: share of memory in the flow's gradient (default: 0.25,0); "
+      "replicas take several in turn")
       ->check(number_in(0, 1));
   add_list(verb, "--grid", train.grid,
            "Values of rho, lambda or the own share of a sum for --schedule grid, "

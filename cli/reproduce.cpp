@@ -25,19 +25,23 @@ struct Given {
 using Run = std::function<ExperimentReport(const ExperimentOptions&)>;
 
 // A verb for an experiment, which runs it and shows what it came to.
+// @param repeats  whether it trains sweeps on several seeds
 CLI::App* add_experiment(CLI::App& app, const std::string& name,
-                         const std::string& help, const Run& run) {
+                         const std::string& help, const Run& run, bool repeats = true) {
   auto given = std::make_shared<Given>();
   auto* verb = app.add_subcommand(name, help);
   auto& options = given->options;
-  verb->add_option("--out", options.directory,
-                   "Folder of the results; the same command goes on with one that was "
-                   "left unfinished")
-      ->required();
-  verb->add_option("--seeds", given->seeds, "Repetitions (default: 10, quick: 2)")
-      ->check(integer_in(1, 1000));
-  verb->add_flag("--quick", options.quick,
-                 "A reduced version for a CPU, which says what it leaves out");
+  auto* out = verb->add_option("--out", options.directory, "Folder of the results");
+  out->required();
+  if (repeats) {
+    out->description(
+        "Folder of the results; the same command goes on with one that was left "
+        "unfinished");
+    verb->add_option("--seeds", given->seeds, "Repetitions (default: 10, quick: 2)")
+        ->check(integer_in(1, 1000));
+    verb->add_flag("--quick", options.quick,
+                   "A reduced version for a CPU, which says what it leaves out");
+  }
   verb->add_option("--page", given->page,
                    "Markdown page whose section of this experiment is replaced");
   add_device(*verb, options.device);
@@ -81,6 +85,13 @@ void add_reproduce(CLI::App& app, Console& console) {
                    return reproduce_recovery(options, console);
                  });
 
+  add_experiment(
+      *reproduce, "teaser",
+      "Figure 1: the density of Abs, learned with and without dependence",
+      [&console](const ExperimentOptions& options) {
+        return reproduce_teaser(options, console);
+      },
+      /*repeats=*/false);
   auto source = std::make_shared<PriceSource>();
   auto* stocks = add_experiment(
       *reproduce, "stocks", "Stock data pairs: daily log returns, dependent by pair",

@@ -4,8 +4,15 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace kinflow {
+namespace {
+
+// How much further than one row's worth of data the splines reach, as a share.
+constexpr double kReachBeyond = 1.5;
+
+}  // namespace
 
 Standardization Standardization::from(const at::Tensor& data,
                                       const at::Tensor& weights) {
@@ -41,8 +48,10 @@ double Standardization::log_abs_det() const {
   return -deviation.log().sum().item<double>();
 }
 
-double spline_bound_for(const at::Tensor& standardized) {
-  return std::clamp(1.1 * standardized.abs().max().item<double>(), 4.0, 12.0);
+double spline_bound_for(const at::Tensor& standardized, double information) {
+  const double reach =
+      std::clamp(1.1 * standardized.abs().max().item<double>(), 4.0, 12.0);
+  return reach * (1 + kReachBeyond / std::sqrt(std::max(information, 1.0)));
 }
 
 }  // namespace kinflow

@@ -32,6 +32,11 @@ struct Standardization {
 /// A bound for the splines from standardised training data [n, p]: a little beyond the
 /// largest absolute value, but not below 4 nor above 12 standard deviations. Normal
 /// latents need 4; further outliers do well in the linear tails.
-double spline_bound_for(const at::Tensor& standardized);
+///
+/// Where the rows are worth few independent ones the population reaches further than
+/// they do: their mean and spread may be off. Rows beyond the bound would be left as
+/// they are.
+/// @param information  independent rows that they are worth, 1' C^-1 1
+double spline_bound_for(const at::Tensor& standardized, double information);
 
 }  // namespace kinflow

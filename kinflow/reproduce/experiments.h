@@ -32,6 +32,9 @@ ExperimentReport reproduce_table1(const ExperimentOptions& options, Table1Part p
                                   Logger& logger);
 /// Figure 2: Crescent in blocks, by the strength of the dependence.
 ExperimentReport reproduce_strength(const ExperimentOptions& options, Logger& logger);
+/// Figure 1: Abs in blocks, the density that is learned with and without the
+/// dependence, for one seed.
+ExperimentReport reproduce_teaser(const ExperimentOptions& options, Logger& logger);
 /// How well the correlations of blocks are recovered on Crescent.
 ExperimentReport reproduce_recovery(const ExperimentOptions& options, Logger& logger);
 

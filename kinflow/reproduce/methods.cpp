@@ -37,7 +37,7 @@ FitRequest paper_request(const MethodSettings& settings, Schedule schedule) {
   request.train.patience = kManySteps;
   request.train.dependence_rate = 1;
   request.train.prior = 0;
-  request.replicas = {.count = 1, .weight_decays = {0}, .memory_shares = {0}};
+  request.replicas.count = 1;
   return request;
 }
 
@@ -50,7 +50,7 @@ Method paper_sweep(const std::string& name, const MethodSettings& settings,
   for (const double rate : rates) {
     for (const double decay : settings.quick ? kQuickWeightDecays : kWeightDecays) {
       for (const double start : starts) {
-        request.train.learning_rate = rate;
+        request.replicas.learning_rates = {rate};
         request.replicas.weight_decays = {decay};
         request.replicas.starts = {start};
         method.runs.push_back(with_defaults(request));

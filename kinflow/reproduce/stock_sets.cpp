@@ -116,7 +116,7 @@ std::vector<Method> paper_methods(const MethodSettings& settings) {
   if (settings.quick) {
     const auto kept = baseline.runs.front();
     std::erase_if(joint.runs, [&](const FitRequest& run) {
-      return run.train.learning_rate != kept.train.learning_rate ||
+      return run.replicas.learning_rates != kept.replicas.learning_rates ||
              run.replicas.weight_decays != kept.replicas.weight_decays;
     });
   }

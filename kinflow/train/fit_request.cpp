@@ -89,14 +89,16 @@ FitRequest with_defaults(FitRequest request) {
   if (replicas.count == 0) {
     replicas.count = train.schedule == Schedule::grid ? 1 : kDefaultReplicas;
   }
-  if (replicas.starts.empty()) {
-    replicas.starts = {kind == DependenceKind::blocks ? kRhoStart : kShareStart};
-  }
-  if (replicas.weight_decays.empty() || replicas.memory_shares.empty()) {
-    throw InputError(
-        "[fit] expected at least one weight decay and one share of memory, received "
-        "none");
-  }
+  const auto fill = [](std::vector<double>& list, const std::vector<double>& values) {
+    if (list.empty()) list = values;
+  };
+  fill(replicas.learning_rates, {0.01, 0.03});
+  // The noise of pairs is enough against fitting the sample too closely.
+  fill(replicas.weight_decays, train.estimator == Estimator::memory
+                                   ? std::vector{0.001, 0.01}
+                                   : std::vector{0.001});
+  fill(replicas.memory_shares, {0.25, 0});
+  fill(replicas.starts, {kind == DependenceKind::blocks ? kRhoStart : kShareStart});
   // Reading checks every range.
   return fit_request_from(to_json(request), "fit");
 }
@@ -113,6 +115,11 @@ std::vector<ReplicaPlan> plan_replicas(const FitRequest& request) {
   for (std::int64_t replica = 0; replica < given.count; ++replica) {
     auto options = request.train;
     auto rest = static_cast<std::size_t>(replica);
+    options.learning_rate = next(rest, given.learning_rates);
+    // The dependence learns at the same pace in all of them.
+    if (options.learning_rate > 0) {
+      options.dependence_rate *= given.learning_rates.front() / options.learning_rate;
+    }
     options.weight_decay = next(rest, given.weight_decays);
     options.memory_share = given.memory_shares.front();
     if (options.estimator == Estimator::hybrid) {

@@ -68,7 +68,6 @@ nlohmann::json to_json(const TrainOptions& options) {
           {"estimator", name_of(estimator_names(), options.estimator)},
           {"epochs", options.epochs},
           {"batch_size", options.batch_size},
-          {"learning_rate", options.learning_rate},
           {"patience", options.patience},
           {"seed", options.seed},
           {"dependence_rate", options.dependence_rate},
@@ -82,7 +81,6 @@ TrainOptions train_options_from(const JsonReader& json) {
           .estimator = json.one_of("estimator", estimator_names()),
           .epochs = json.integer("epochs", 1, kManySteps),
           .batch_size = json.integer("batch_size", 2, kManySteps),
-          .learning_rate = json.number("learning_rate", 0, kLargestRate),
           .patience = json.integer("patience", 1, kManySteps),
           .seed = json.seed("seed"),
           .dependence_rate = json.number("dependence_rate", 0, kLargestRate),
@@ -93,6 +91,7 @@ TrainOptions train_options_from(const JsonReader& json) {
 
 nlohmann::json to_json(const ReplicaOptions& options) {
   return {{"count", options.count},
+          {"learning_rates", options.learning_rates},
           {"weight_decays", options.weight_decays},
           {"memory_shares", options.memory_shares},
           {"starts", options.starts}};
@@ -100,6 +99,7 @@ nlohmann::json to_json(const ReplicaOptions& options) {
 
 ReplicaOptions replica_options_from(const JsonReader& json) {
   return {.count = json.integer("count", 0, kMostReplicas),
+          .learning_rates = json.numbers("learning_rates", 0, kLargestRate),
           .weight_decays = json.numbers("weight_decays", 0, kLargestRate),
           .memory_shares = json.numbers("memory_shares", 0, 1),
           .starts = json.numbers("starts", kSmallestParameter, kLargestParameter)};

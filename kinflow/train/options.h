@@ -64,15 +64,17 @@ inline constexpr std::int64_t kDefaultReplicas = 8;
 inline constexpr std::int64_t kMostReplicas = 100'000;
 
 /// The replicas of one fit, of which validation chooses. Each has its own initial
-/// weights. They take the values below in turn, the weight decays first; each list has
-/// at least one.
+/// weights. They take the values below in turn, the learning rates first. A list that
+/// is empty gets its defaults from with_defaults().
 struct ReplicaOptions {
   /// With schedule `grid` so many for each value. 0: kDefaultReplicas, one with a grid.
   std::int64_t count = 0;
-  std::vector<double> weight_decays = {0.001, 0.01};
-  /// Of the hybrid estimator.
-  std::vector<double> memory_shares = {0.25, 0};
-  /// Of the dependence parameters. None: 0.3 for blocks, else 0.5.
+  std::vector<double> learning_rates = {};  ///< 0.01 and 0.03
+  /// Memory: 0.001 and 0.01, others 0.001.
+  std::vector<double> weight_decays = {};
+  /// Of the hybrid estimator: 0.25 and 0.
+  std::vector<double> memory_shares = {};
+  /// Of the dependence parameters: 0.3 for blocks, else 0.5.
   std::vector<double> starts = {};
 };
 

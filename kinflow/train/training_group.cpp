@@ -82,8 +82,7 @@ std::string group_key(const FitRequest& request) {
   auto json = to_json(request);
   json.erase("ensemble");
   auto& train = json["train"];
-  for (const auto* own :
-       {"estimator", "learning_rate", "dependence_rate", "prior", "grid"}) {
+  for (const auto* own : {"estimator", "dependence_rate", "prior", "grid"}) {
     train.erase(own);
   }
   json.erase("replicas");
@@ -117,6 +116,7 @@ void TrainingGroup::prepare() {
   const auto& train = rows_.train;
   const auto& valid = rows_.valid;
   const auto weights = row_weights(*dependence_.law, device);
+  const double information = std::max(weights.sum().item<double>(), 0.0);
   standardization_ = shared.standardize ? Standardization::from(train.data, weights)
                                         : Standardization::none(train.data.size(1));
   if (train.context.defined()) {
@@ -126,7 +126,8 @@ void TrainingGroup::prepare() {
   auto options = shared.flow;
   options.dimension = train.data.size(1);
   options.context = train.context.defined() ? train.context.size(1) : 0;
-  options.bound = shared.bound.value_or(spline_bound_for(standardized));
+  options.bound =
+      shared.bound.value_or(spline_bound_for(standardized, information));
 
   std::vector<at::Tensor> starts;
   std::vector<TrainOptions> replicas;
@@ -158,7 +159,7 @@ void TrainingGroup::prepare() {
                    .valid_weights = dependence_.valid_weights,
                    .typical_weights = dependence_.typical_weights,
                    .log_abs_det = standardization_.log_abs_det(),
-                   .training_information = std::max(weights.sum().item<double>(), 0.0),
+                   .training_information = information,
                    .calibrates = calibrates()},
       std::move(replicas), at::cat(starts).to(device));
   if (trainer_->uses_own_team()) set_tensor_threads(1);

@@ -40,10 +40,21 @@ TEST(Standardization, KeepsHugeAndTinyScalesInRange) {
   }
 }
 
-TEST(SplineBound, LiesBetweenFourAndTwelve) {
-  EXPECT_EQ(spline_bound_for(at::tensor({0.1, -0.5}, at::kDouble)), 4);
-  EXPECT_DOUBLE_EQ(spline_bound_for(at::tensor({0.1, -6.0}, at::kDouble)), 6.6);
-  EXPECT_EQ(spline_bound_for(at::tensor({100.0}, at::kDouble)), 12);
+TEST(SplineBound, OfManyRowsLiesBetweenFourAndTwelve) {
+  constexpr double kMany = 1e12;
+  const auto bound = [](double value) {
+    return spline_bound_for(at::tensor({0.1, value}, at::kDouble), kMany);
+  };
+  EXPECT_NEAR(bound(-0.5), 4, 1e-4);
+  EXPECT_NEAR(bound(-6), 6.6, 1e-4);
+  EXPECT_NEAR(bound(100), 12, 1e-4);
+}
+
+TEST(SplineBound, OfRowsThatAreWorthFewReachesFurther) {
+  const auto rows = at::tensor({0.1, -6.0}, at::kDouble);
+  EXPECT_GT(spline_bound_for(rows, 6), 1.5 * spline_bound_for(rows, 1e6));
+  EXPECT_LT(spline_bound_for(rows, 280), 1.1 * spline_bound_for(rows, 1e6));
+  EXPECT_EQ(spline_bound_for(rows, 0), spline_bound_for(rows, 1));
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ FitRequest request_for(std::int64_t replicas, Estimator estimator = Estimator::h
   request.data.dependence.group = "g";
   request.train.estimator = estimator;
   request.train.seed = 77;
-  request.train.learning_rate = 0.02;
   request.replicas = {.count = replicas,
+                      .learning_rates = {0.02, 0.04},
                       .weight_decays = {0.1, 0.2},
                       .memory_shares = {0.3, 0.4, 0.5},
                       .starts = {0.6, 0.7}};
@@ -39,15 +39,16 @@ TEST(PlanReplicas, TheFirstHasTheFirstValuesAndTheSeedOfTheRequest) {
   EXPECT_EQ(first.options.learning_rate, 0.02);
 }
 
-TEST(PlanReplicas, ValuesAreTakenInTurnTheWeightDecaysFirst) {
-  const auto plans = plan_replicas(request_for(14));
-  ASSERT_EQ(plans.size(), 14u);
+TEST(PlanReplicas, ValuesAreTakenInTurnTheLearningRatesFirst) {
+  const auto plans = plan_replicas(request_for(28));
+  ASSERT_EQ(plans.size(), 28u);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     SCOPED_TRACE(i);
     const auto& options = plans[i].options;
-    EXPECT_EQ(options.weight_decay, i % 2 == 0 ? 0.1 : 0.2);
-    EXPECT_EQ(options.memory_share, (std::vector{0.3, 0.4, 0.5})[i / 2 % 3]);
-    EXPECT_EQ(options.start, i / 6 % 2 == 0 ? 0.6 : 0.7);
+    EXPECT_EQ(options.learning_rate, i % 2 == 0 ? 0.02 : 0.04);
+    EXPECT_EQ(options.weight_decay, i / 2 % 2 == 0 ? 0.1 : 0.2);
+    EXPECT_EQ(options.memory_share, (std::vector{0.3, 0.4, 0.5})[i / 4 % 3]);
+    EXPECT_EQ(options.start, i / 12 % 2 == 0 ? 0.6 : 0.7);
   }
 }
 
@@ -56,8 +57,8 @@ TEST(PlanReplicas, SharesOfMemoryAreForTheHybridEstimatorOnly) {
     const auto plans = plan_replicas(request_for(8, estimator));
     for (std::size_t i = 0; i < plans.size(); ++i) {
       EXPECT_EQ(plans[i].options.memory_share, 0.3);
-      EXPECT_EQ(plans[i].options.weight_decay, i % 2 == 0 ? 0.1 : 0.2);
-      EXPECT_EQ(plans[i].options.start, i / 2 % 2 == 0 ? 0.6 : 0.7);
+      EXPECT_EQ(plans[i].options.weight_decay, i / 2 % 2 == 0 ? 0.1 : 0.2);
+      EXPECT_EQ(plans[i].options.start, i / 4 % 2 == 0 ? 0.6 : 0.7);
     }
   }
 }
@@ -100,14 +101,26 @@ TEST(PlanReplicas, ThereAreEightUnlessAGridHasValuesToTry) {
   EXPECT_EQ(related[2].options.memory_share, 0);
 }
 
-TEST(PlanReplicas, ListsWithoutValuesAreRefused) {
+TEST(PlanReplicas, TheDependenceLearnsAtTheSamePaceInAll) {
+  for (const auto& plan : plan_replicas(request_for(4))) {
+    EXPECT_DOUBLE_EQ(plan.options.learning_rate * plan.options.dependence_rate, 0.2);
+  }
+}
+
+TEST(PlanReplicas, ListsWithoutValuesGetThoseOfTheEstimator) {
   auto request = request_for(2);
-  request.replicas.weight_decays.clear();
-  EXPECT_THROW(with_defaults(request), InputError);
-  request = request_for(2);
-  request.replicas.memory_shares.clear();
-  EXPECT_THROW(with_defaults(request), InputError);
-  request = request_for(2);
+  request.replicas = {};
+  const auto noisy = with_defaults(request).replicas;
+  request.train.estimator = Estimator::memory;
+  const auto quiet = with_defaults(request).replicas;
+  EXPECT_EQ(noisy.learning_rates, (std::vector{0.01, 0.03}));
+  EXPECT_EQ(noisy.weight_decays, (std::vector{0.001}));
+  EXPECT_EQ(quiet.weight_decays, (std::vector{0.001, 0.01}));
+  EXPECT_EQ(quiet.count, kDefaultReplicas);
+}
+
+TEST(PlanReplicas, TooManyAreRefused) {
+  auto request = request_for(2);
   request.replicas.count = kMostReplicas + 1;
   EXPECT_THROW(with_defaults(request), InputError);
 }

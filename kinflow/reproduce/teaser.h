@@ -1,0 +1,25 @@
+// Figure 1 of the paper: what dependence does to a flow, and what adjusting for it
+// does.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kinflow/core/log.h"
+#include "kinflow/train/fit.h"
+
+namespace kinflow {
+
+struct TeaserOptions {
+  std::string directory;
+  std::uint64_t seed = 0;  ///< of data and training
+  std::string device = "cpu";
+  std::int64_t threads = 1;
+};
+
+/// Writes simulated data (data), the run folders of two fits with kinflow's defaults
+/// (baseline, joint) and the picture density.png. Gives a table of what they came to.
+/// Runs of an earlier call in the same folder are replaced.
+std::string run_teaser(const TeaserOptions& options, Logger& logger);
+
+}  // namespace kinflow
