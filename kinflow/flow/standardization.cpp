@@ -9,8 +9,17 @@
 namespace kinflow {
 namespace {
 
-// How much further than one row's worth of data the splines reach, as a share.
-constexpr double kReachBeyond = 1.5;
+// Splines should hold the largest of so many independent rows, but reach at most so
+// much further than the rows at hand: their bins would become too wide.
+constexpr double kRowsToHold = 1e4;
+constexpr double kFurthest = 1.6;
+
+// The largest of n standard normal numbers is about sqrt(2 log n).
+double reach_beyond(double information) {
+  if (information <= 1) return kFurthest;
+  return std::clamp(std::sqrt(std::log(kRowsToHold) / std::log(information)), 1.0,
+                    kFurthest);
+}
 
 }  // namespace
 
@@ -51,7 +60,7 @@ double Standardization::log_abs_det() const {
 double spline_bound_for(const at::Tensor& standardized, double information) {
   const double reach =
       std::clamp(1.1 * standardized.abs().max().item<double>(), 4.0, 12.0);
-  return reach * (1 + kReachBeyond / std::sqrt(std::max(information, 1.0)));
+  return reach * reach_beyond(information);
 }
 
 }  // namespace kinflow

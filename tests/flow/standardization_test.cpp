@@ -45,16 +45,19 @@ TEST(SplineBound, OfManyRowsLiesBetweenFourAndTwelve) {
   const auto bound = [](double value) {
     return spline_bound_for(at::tensor({0.1, value}, at::kDouble), kMany);
   };
-  EXPECT_NEAR(bound(-0.5), 4, 1e-4);
-  EXPECT_NEAR(bound(-6), 6.6, 1e-4);
-  EXPECT_NEAR(bound(100), 12, 1e-4);
+  EXPECT_EQ(bound(-0.5), 4);
+  EXPECT_DOUBLE_EQ(bound(-6), 6.6);
+  EXPECT_EQ(bound(100), 12);
 }
 
 TEST(SplineBound, OfRowsThatAreWorthFewReachesFurther) {
   const auto rows = at::tensor({0.1, -6.0}, at::kDouble);
-  EXPECT_GT(spline_bound_for(rows, 6), 1.5 * spline_bound_for(rows, 1e6));
-  EXPECT_LT(spline_bound_for(rows, 280), 1.1 * spline_bound_for(rows, 1e6));
-  EXPECT_EQ(spline_bound_for(rows, 0), spline_bound_for(rows, 1));
+  const double of_many = spline_bound_for(rows, 1e6);
+  EXPECT_DOUBLE_EQ(of_many, 6.6);
+  EXPECT_DOUBLE_EQ(spline_bound_for(rows, 6), 1.6 * of_many);
+  EXPECT_DOUBLE_EQ(spline_bound_for(rows, 0), 1.6 * of_many);
+  // The largest of 100 normal numbers is 1 / sqrt(2) of that of 10,000.
+  EXPECT_DOUBLE_EQ(spline_bound_for(rows, 100), std::sqrt(2.0) * of_many);
 }
 
 }  // namespace

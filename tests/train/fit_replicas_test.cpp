@@ -88,7 +88,8 @@ TEST(PlanReplicas, ThereAreEightUnlessAGridHasValuesToTry) {
   const auto joint = with_defaults(request);
   EXPECT_EQ(plan_replicas(joint).size(), 8u);
   EXPECT_EQ(plan_replicas(joint)[0].options.start, 0.3);
-  EXPECT_EQ(plan_replicas(joint)[1].options.weight_decay, 0.01);
+  EXPECT_EQ(plan_replicas(joint)[1].options.learning_rate, 0.03);
+  EXPECT_EQ(plan_replicas(joint)[2].options.weight_decay, 0.01);
   request.train.schedule = Schedule::grid;
   EXPECT_EQ(plan_replicas(with_defaults(request)).size(), 1u);
   request.data.dependence = {};
