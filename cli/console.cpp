@@ -40,6 +40,7 @@ void Console::clear_bar() {
 }
 
 void Console::info(const std::string& message) {
+  const std::lock_guard lock(mutex_);
   clear_bar();
   std::fputs((message + "\n").c_str(), stderr);
 }
@@ -47,6 +48,7 @@ void Console::info(const std::string& message) {
 void Console::warning(const std::string& message) { info("warning: " + message); }
 
 void Console::progress(const Progress& progress) {
+  const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   const bool ends = progress.done >= progress.total;
   if (!is_terminal_) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <mutex>
 #include <string>
 
 #include "kinflow/core/log.h"
@@ -19,6 +20,7 @@ class Console final : public Logger {
  private:
   void clear_bar();
   void draw(const std::string& line);
+  std::mutex mutex_;
   bool is_terminal_;
   bool bar_is_shown_ = false;
   std::chrono::steady_clock::time_point last_line_{};

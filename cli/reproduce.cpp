@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "commands.h"
-#include "kinflow/report/page_section.h"
 #include "kinflow/reproduce/experiments.h"
 #include "options.h"
 
@@ -53,7 +52,7 @@ CLI::App* add_experiment(CLI::App& app, const std::string& name,
     const auto report = run(chosen);
     fmt::print("{}", report.markdown);
     for (const auto& picture : report.pictures) fmt::print("picture: {}\n", picture);
-    if (!given->page.empty()) replace_section(given->page, name, report.markdown);
+    if (!given->page.empty()) write_to_page(given->page, name, report);
   });
   return verb;
 }

@@ -16,7 +16,8 @@ struct Progress {
   double seconds_left = 0;     ///< estimate; negative where unknown
 };
 
-/// Receives messages and progress. The base class drops everything.
+/// Receives messages and progress, also from several threads at once. The base class
+/// drops everything.
 class Logger {
  public:
   virtual ~Logger();

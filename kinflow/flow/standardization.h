@@ -30,12 +30,12 @@ struct Standardization {
 };
 
 /// A bound for the splines from standardised training data [n, p]: a little beyond the
-/// largest absolute value, but not below 4 nor above 12 standard deviations. Normal
-/// latents need 4; further outliers do well in the linear tails.
+/// largest absolute value, taken as 4 to 12 standard deviations. Normal latents need 4;
+/// further outliers do well in the linear tails.
 ///
-/// Where the rows are worth few independent ones the population reaches further than
-/// they do: their mean and spread may be off. Rows beyond the bound would be left as
-/// they are.
+/// Rows that are worth few independent ones show less than the population: for them the
+/// bound is up to 1.6 times as far, so that the splines hold about the largest of
+/// 10,000.
 /// @param information  independent rows that they are worth, 1' C^-1 1
 double spline_bound_for(const at::Tensor& standardized, double information);
 

@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "kinflow/core/atomic_file.h"
+#include "kinflow/core/error.h"
 #include "kinflow/core/version.h"
 #include "kinflow/flow/cuda_backend.h"
+#include "kinflow/report/page_section.h"
 
 namespace kinflow {
 namespace {
@@ -36,14 +39,39 @@ std::string machine_name(const std::string& device, std::int64_t threads) {
 std::string provenance(const ExperimentOptions& options, const std::string& command,
                        double seconds) {
   return fmt::format(
-      "`kinflow reproduce {}`, {} seeds{}, on {} in {:.0f} s, kinflow {} ({}).\n",
-      command, options.seeds, options.quick ? " and reduced sweeps (--quick)" : "",
+      "`kinflow reproduce {}`, {}{}, on {} in {:.0f} s, kinflow {} ({}).\n", command,
+      options.seeds == 1 ? "1 seed" : fmt::format("{} seeds", options.seeds),
+      options.quick ? " and reduced sweeps (--quick)" : "",
       machine_name(options.device, options.threads), seconds, version(), commit());
 }
 
 void write_report(const std::string& directory, const std::string& name,
                   const ExperimentReport& report) {
   write_file_atomically(directory + "/" + name + ".md", report.markdown);
+}
+
+void write_to_page(const std::string& page, const std::string& name,
+                   const ExperimentReport& report) {
+  auto text = report.markdown;
+  const auto images = std::filesystem::path(page).parent_path() / "img";
+  for (const auto& picture : report.pictures) {
+    const auto file = std::filesystem::path(picture).filename();
+    const auto link = "](" + file.string() + ")";
+    const auto at = text.find(link);
+    if (at != std::string::npos) {
+      text.replace(at, link.size(), "](img/" + file.string() + ")");
+    }
+    std::error_code error;
+    std::filesystem::create_directories(images, error);
+    std::filesystem::copy_file(picture, images / file,
+                               std::filesystem::copy_options::overwrite_existing,
+                               error);
+    if (error) {
+      throw InputError(fmt::format("{}: cannot be written ({})",
+                                   (images / file).string(), error.message()));
+    }
+  }
+  replace_section(page, name, text);
 }
 
 std::vector<std::uint64_t> simulation_seeds(std::int64_t count) {

@@ -21,7 +21,7 @@ struct ExperimentOptions {
 
 /// What an experiment came to, for a page and for the terminal.
 struct ExperimentReport {
-  std::string markdown;
+  std::string markdown;               ///< shows the pictures by their names
   std::vector<std::string> pictures;  ///< files in the folder
 };
 
@@ -56,6 +56,11 @@ std::string provenance(const ExperimentOptions& options, const std::string& comm
 
 /// "8 cores of an AMD EPYC" or "one NVIDIA H200".
 std::string machine_name(const std::string& device, std::int64_t threads);
+
+/// Replaces the section of an experiment on a Markdown page, with copies of its
+/// pictures in the folder `img` beside the page.
+void write_to_page(const std::string& page, const std::string& name,
+                   const ExperimentReport& report);
 
 /// Writes NAME.md into the folder.
 void write_report(const std::string& directory, const std::string& name,

@@ -62,11 +62,11 @@ Errors errors_of(const Row& row, const StudyResult& result,
   errors.points.title = row.heading;
   std::vector<double> squared, absolute;
   for (std::size_t i = 0; i < truths.size(); ++i) {
-    const auto* score = result.sets[i].find(row.method);
+    const auto& score = result.sets[i].score_of(row.method);
     const auto& truth = truths[i];
     double squares = 0, distances = 0;
     for (std::size_t b = 0; b < truth.correlations.size(); ++b) {
-      const double learned = score->learned.at(b);
+      const double learned = score.learned.at(b);
       const double error = learned - truth.correlations[b];
       squares += error * error;
       distances += std::abs(error);
@@ -134,7 +134,7 @@ ExperimentReport reproduce_recovery(const ExperimentOptions& options, Logger& lo
       "## Recovery of rho\n\n" + provenance(options, "rho-recovery", result.seconds) +
       "\nLearned against true correlations of the blocks with at least two rows, each "
       "block counted once; means over the seeds, ± one standard error.\n\n" +
-      "![Learned and true correlations](img/rho-recovery.png)\n\n" + table.markdown() +
+      "![Learned and true correlations](rho-recovery.png)\n\n" + table.markdown() +
       fmt::format("\nDefault: mean squared error {:.4f}, bar {:.3f}: {}.\n", own, kBar,
                   own <= kBar ? "holds" : "**does not hold**");
   write_file_atomically(options.directory + "/scores.csv", scores_as_csv(result.sets));

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <utility>
 
+#include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/reproduce/study.h"
 #include "kinflow/train/training_group.h"
@@ -35,41 +37,37 @@ double mean_nll(const at::Tensor& log_densities) {
 
 void train(Trainer& trainer, const std::atomic<bool>* stop) {
   while (!trainer.finished()) {
-    if (stop != nullptr && *stop) throw Interrupted("interrupted");
+    if (stop != nullptr && *stop)
+      throw Interrupted("interrupted; the same command goes on");
     trainer.run_epoch();
   }
 }
 
 void run_method(const StudySet& set, const Method& method,
                 const std::atomic<bool>* stop, std::vector<Score>& scores) {
+  const auto& shared = method.runs.front();
+  const auto take_threads = [&] {
+    if (shared.device == "cpu") set_threads(shared.threads);
+  };
+  take_threads();
   auto ready = set.rows_for(method);
+  const auto valid = ready.rows.valid;
   TrainingGroup group(method.runs, std::move(ready.rows), std::move(ready.dependence));
   train(group.trainer(), stop);
+  take_threads();
 
-  std::vector<std::int64_t> ranked;  // replicas of all runs, the best first
-  std::map<std::int64_t, std::int64_t> run_of;
-  for (std::size_t run = 0; run < method.runs.size(); ++run) {
-    for (const auto replica : group.ranked_replicas(static_cast<std::int64_t>(run))) {
-      ranked.push_back(replica);
-      run_of[replica] = static_cast<std::int64_t>(run);
-    }
-  }
   const auto& trainer = group.trainer();
-  std::stable_sort(ranked.begin(), ranked.end(), [&](auto left, auto right) {
-    return trainer.best_valid_nll(left) < trainer.best_valid_nll(right);
-  });
+  const auto ranked = group.ranked_replicas();
   const auto best = ranked.front();
-  const auto run = run_of[best];
-
   Logger silent;
   const nlohmann::json record = {{"request", {}}, {"data_hash", ""}};
-  auto learned = group.finish(run, record, silent).model.dependence;
+  auto learned = group.finish(group.run_of(best), record, silent).model.dependence;
   if (method.keeps_trained) {
     learned = group.dependence().with_parameters(trainer.best_parameters(best));
   }
   const auto densities = group.row_log_densities(set.test);
   Score score{.method = method.name,
-              .trainings = trainings_of(method),
+              .trainings = trainer.replicas(),
               .valid_nll_nats = trainer.best_valid_nll(best),
               .test_nll_nats = mean_nll(densities[best]),
               .best_epoch = trainer.best_epoch(best),
@@ -79,18 +77,34 @@ void run_method(const StudySet& set, const Method& method,
               .learned = correlations_of(learned, set.labels)};
   scores.push_back(score);
   score.learned.clear();
+  score.is_derived = true;
   if (!method.mixture_name.empty()) {
-    ranked.resize(std::min(ranked.size(), static_cast<std::size_t>(method.mixture)));
-    const auto members = densities.index_select(0, at::tensor(ranked, at::kLong));
+    const auto members =
+        at::tensor(ranked, at::kLong)
+            .narrow(0, 0, std::min(std::ssize(ranked), method.mixture));
+    const auto nll = [&](const at::Tensor& of_replicas) {
+      return mean_nll(mixture_log_density(of_replicas.index_select(0, members)));
+    };
     score.method = method.mixture_name;
-    score.test_nll_nats = mean_nll(mixture_log_density(members));
+    score.valid_nll_nats = nll(group.row_log_densities(valid));
+    score.test_nll_nats = nll(densities);
     scores.push_back(score);
   }
   if (!method.calibrated_name.empty()) {
     group.restore_best(/*calibrated=*/true);
     score.method = method.calibrated_name;
+    score.valid_nll_nats = mean_nll(group.row_log_densities(valid)[best]);
     score.test_nll_nats = mean_nll(group.row_log_densities(set.test)[best]);
     scores.push_back(score);
+  }
+}
+
+void check_finite(const std::vector<Score>& scores) {
+  for (const auto& score : scores) {
+    if (std::isfinite(score.valid_nll_nats) && std::isfinite(score.test_nll_nats)) {
+      continue;
+    }
+    throw NumericalError("the NLL of '" + score.method + "' is not finite");
   }
 }
 
@@ -106,17 +120,28 @@ std::int64_t trainings_of(const Method& method) {
   return count;
 }
 
-const Score* SetScores::find(const std::string& method) const {
+const Score& SetScores::score_of(const std::string& method) const {
   const auto found =
       std::find_if(scores.begin(), scores.end(),
                    [&](const Score& score) { return score.method == method; });
-  return found == scores.end() ? nullptr : &*found;
+  if (found != scores.end()) return *found;
+  throw InputError(fmt::format(
+      "{}: expected scores of '{}', found none; remove the folder and start anew", name,
+      method));
 }
 
 SetScores run_set(const StudySet& set, const std::atomic<bool>* stop) {
   const auto start = std::chrono::steady_clock::now();
   SetScores result{.name = set.name, .seconds = 0, .scores = {}};
-  for (const auto& method : set.methods) run_method(set, method, stop, result.scores);
+  for (const auto& method : set.methods) {
+    try {
+      run_method(set, method, stop, result.scores);
+      check_finite(result.scores);
+    } catch (const NumericalError& error) {
+      throw NumericalError(
+          fmt::format("{}, {}: {}", set.name, method.name, error.what()));
+    }
+  }
   result.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;

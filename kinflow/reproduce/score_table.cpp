@@ -3,22 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "kinflow/core/error.h"
 #include "kinflow/report/text_table.h"
 
 namespace kinflow {
 namespace {
 
 constexpr double kSignificant = 0.05;
-
-const Score& score_of(const SetScores& set, const std::string& method) {
-  const auto* score = set.find(method);
-  if (score != nullptr) return *score;
-  throw InputError(
-      fmt::format("{}: expected scores of '{}', found none; remove the "
-                  "folder and start anew",
-                  set.name, method));
-}
 
 bool have_entropies(const std::vector<ScoreColumn>& columns) {
   for (const auto& column : columns) {
@@ -48,13 +38,13 @@ std::string p_value_text(double p) {
 std::vector<double> test_nlls(const ScoreColumn& column, const std::string& method) {
   std::vector<double> values;
   for (const auto* set : column.sets) {
-    values.push_back(score_of(*set, method).test_nll_nats);
+    values.push_back(set->score_of(method).test_nll_nats);
   }
   return values;
 }
 
 std::int64_t trainings_of(const ScoreColumn& column, const std::string& method) {
-  return score_of(*column.sets.front(), method).trainings;
+  return column.sets.front()->score_of(method).trainings;
 }
 
 double mean_excess(const std::vector<ScoreColumn>& columns, const std::string& method) {

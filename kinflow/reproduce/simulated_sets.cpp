@@ -155,7 +155,6 @@ StudySet make_set(const std::shared_ptr<const SeedData>& seed,
   for (std::size_t b = 0; b < simulation->block_sizes.size(); ++b) {
     if (simulation->block_sizes[b] < 2) continue;
     set.labels.push_back(simulated_block_label(static_cast<std::int64_t>(b)));
-    set.correlations.push_back(simulation->within_block_correlation[b]);
   }
   return set;
 }

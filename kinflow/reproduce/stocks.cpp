@@ -163,11 +163,11 @@ std::string choice_table(const ScoreColumn& column, const std::vector<ScoreRow>&
     const auto count = static_cast<double>(column.sets.size());
     double valid = 0, epoch = 0, rate = 0, parameter = 0;
     for (const auto* set : column.sets) {
-      const auto* score = set->find(row.method);
-      valid += score->valid_nll_nats / count;
-      epoch += static_cast<double>(score->best_epoch) / count;
-      rate += score->learning_rate / count;
-      parameter += score->parameter / count;
+      const auto& score = set->score_of(row.method);
+      valid += score.valid_nll_nats / count;
+      epoch += static_cast<double>(score.best_epoch) / count;
+      rate += score.learning_rate / count;
+      parameter += score.parameter / count;
     }
     table.add_row({row.method, fmt::format("{:.3f}", valid),
                    fmt::format("{:.0f}", epoch), fmt::format("{:.3f}", rate),

@@ -98,7 +98,7 @@ ExperimentReport reproduce_strength(const ExperimentOptions& options, Logger& lo
       provenance(options, "strength", result.seconds) +
       "\nCrescent in blocks whose correlations are drawn from an interval (Figure 2 of "
       "the paper). Bold: below the baseline, one-sided paired t-test, p < 0.05.\n\n" +
-      "![Test NLL by the strength of the dependence](img/strength.png)\n\n" +
+      "![Test NLL by the strength of the dependence](strength.png)\n\n" +
       score_table(columns, kRows, method_name::kBaseline) + "\n";
   if (options.seeds > 1) {
     report.markdown += p_value_table(

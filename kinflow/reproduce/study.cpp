@@ -30,6 +30,7 @@ constexpr std::int64_t kSetsOnDevice = 10;
 json to_json(const Score& score) {
   return {{"method", score.method},
           {"trainings", score.trainings},
+          {"is_derived", score.is_derived},
           {"valid_nll_nats", score.valid_nll_nats},
           {"test_nll_nats", score.test_nll_nats},
           {"best_epoch", score.best_epoch},
@@ -52,6 +53,7 @@ Score score_from(const JsonReader& reader) {
   };
   return {.method = reader.text("method"),
           .trainings = reader.integer("trainings", 0, INT64_MAX),
+          .is_derived = reader.boolean("is_derived"),
           .valid_nll_nats = number("valid_nll_nats"),
           .test_nll_nats = number("test_nll_nats"),
           .best_epoch = reader.integer("best_epoch", 0, INT64_MAX),
@@ -73,28 +75,26 @@ class StudyFolder {
       : directory_(directory) {
     std::error_code error;
     const auto path = directory + "/study.json";
-    if (std::filesystem::exists(path, error)) {
-      const auto found = read_json(path);
-      if (found.value("description", json()) != description) {
-        throw InputError(
-            directory +
-            ": expected a new folder or this study, found another one; its options "
-            "stand in study.json");
-      }
-      seconds_before_ = found.value("seconds", 0.0);
-    } else if (std::filesystem::exists(directory, error) &&
-               !std::filesystem::is_empty(directory, error)) {
-      throw InputError(directory + ": expected a new or empty folder, found files");
-    }
-    std::filesystem::create_directories(directory + "/sets", error);
+    std::filesystem::create_directories(directory, error);
     if (error) {
       throw InputError(
           fmt::format("{}: cannot make the folder ({})", directory, error.message()));
     }
+    if (std::filesystem::exists(path, error)) {
+      check_same(read_json(path), description);
+    } else {
+      check_free(directory);
+    }
     lock_ = FolderLock(directory, "study");
+    remove_unfinished_files(directory);
     remove_unfinished_files(directory + "/sets");
     description_ = description;
     write_seconds();
+    std::filesystem::create_directories(directory + "/sets", error);
+    if (error) {
+      throw InputError(fmt::format("{}/sets: cannot make the folder ({})", directory,
+                                   error.message()));
+    }
   }
 
   double seconds() const {
@@ -127,10 +127,33 @@ class StudyFolder {
   }
   void keep(const SetScores& set) const {
     write_file_atomically(path_of(set.name), to_json(set).dump(1) + "\n");
-    write_seconds();
   }
 
  private:
+  void check_same(const json& found, const json& description) {
+    const auto expect = [&](bool holds, const std::string& what) {
+      if (holds) return;
+      throw InputError(
+          fmt::format("{}: expected a new folder or this study, found one "
+                      "{}; see study.json there",
+                      directory_, what));
+    };
+    expect(found.value("description", json()) == description, "with other options");
+    expect(found.value("kinflow_version", "") == version() &&
+               found.value("commit", "") == commit(),
+           "of another kinflow, whose results would be mixed with new ones");
+    seconds_before_ = found.value("seconds", 0.0);
+  }
+  // Nothing but what a call leaves that was killed at its start.
+  static void check_free(const std::string& directory) {
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      const auto name = entry.path().filename().string();
+      if (name == ".lock" || name.rfind("study.json", 0) == 0) continue;
+      throw InputError(directory + ": expected a new or empty folder, found '" + name +
+                       "'");
+    }
+  }
+
   std::string path_of(const std::string& name) const {
     return directory_ + "/sets/" + name + ".json";
   }
@@ -176,16 +199,20 @@ StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& pla
       device.is_cpu() ? 1 : kSetsOnDevice,
       [&]() -> std::optional<Item> {
         if (next == missing.size()) return {};
-        if (place.stop != nullptr && *place.stop) throw Interrupted("interrupted");
+        if (place.stop != nullptr && *place.stop)
+          throw Interrupted("interrupted; the same command goes on");
         const auto i = missing[next++];
         return Item{i, plan[i].make()};
       },
       [&](Item item) {
         const DeviceStream stream(device);
-        return std::pair(item.place, run_set(item.set, place.stop));
+        auto scores = run_set(item.set, place.stop);
+        // At once: an earlier set may take longer, or fail.
+        folder.keep(scores);
+        return std::pair(item.place, std::move(scores));
       },
       [&](std::pair<std::size_t, SetScores> done) {
-        folder.keep(done.second);
+        folder.write_seconds();
         ++finished;
         const auto left = static_cast<std::int64_t>(missing.size()) - finished;
         const double each =

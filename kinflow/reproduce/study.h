@@ -49,15 +49,15 @@ struct StudySet {
   std::function<StudyRows(const Method&)> rows_for;
   TableRows test;
   std::vector<Method> methods;
-  /// True correlations of blocks by label; empty where there are none to recover.
+  /// Blocks whose learned correlations are kept; empty where there are none.
   std::vector<std::string> labels = {};
-  std::vector<double> correlations = {};
 };
 
 /// What one method came to on one data set.
 struct Score {
   std::string method;
-  std::int64_t trainings = 0;
+  std::int64_t trainings = 0;  ///< that it needs
+  bool is_derived = false;     ///< from the trainings of another method
   double valid_nll_nats = 0;
   double test_nll_nats = 0;
   std::int64_t best_epoch = 0;
@@ -75,11 +75,13 @@ struct SetScores {
   double seconds = 0;
   std::vector<Score> scores;
 
-  const Score* find(const std::string& method) const;
+  /// InputError where there is no such method.
+  const Score& score_of(const std::string& method) const;
 };
 
 /// Trains all methods on a data set and scores its test rows with what validation
-/// chooses. Interrupted where `stop` becomes true between two epochs.
+/// chooses. Interrupted where `stop` becomes true between two epochs; NumericalError,
+/// with the set and the method, where no training of a method is sound.
 SetScores run_set(const StudySet& set, const std::atomic<bool>* stop);
 
 struct StudyPlace {
@@ -104,7 +106,7 @@ struct StudyResult {
 
 /// Runs all sets, several at once on a GPU, and keeps what is finished in the folder
 /// (sets/NAME.json). The same call on a folder that was left unfinished goes on.
-/// InputError where the folder holds another study.
+/// InputError where the folder holds another study, or one of another kinflow.
 StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& place,
                       Logger& logger);
 

@@ -222,10 +222,7 @@ ExperimentReport reproduce_table1(const ExperimentOptions& options, Table1Part p
   std::int64_t trainings = 0;
   for (const auto& set : result.sets) {
     for (const auto& score : set.scores) {
-      // A mixture and a calibration use the trainings of another method.
-      const bool is_own = score.method != method_name::kEnsemble &&
-                          score.method != method_name::kGridCalibrated;
-      if (is_own) trainings += score.trainings;
+      if (!score.is_derived) trainings += score.trainings;
     }
   }
   ExperimentReport report;

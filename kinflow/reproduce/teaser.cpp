@@ -13,6 +13,7 @@
 #include "kinflow/report/four_panel.h"
 #include "kinflow/report/text_table.h"
 #include "kinflow/reproduce/experiments.h"
+#include "kinflow/train/fit.h"
 
 namespace kinflow {
 namespace {
@@ -87,7 +88,8 @@ Fitted fit_one(const TeaserOptions& options, Schedule schedule, Logger& logger) 
   // Only what an earlier demo left there.
   if (std::filesystem::exists(run + "/run.json")) std::filesystem::remove_all(run);
   logger.info("fit " + name);
-  Fitted fitted{.result = fit(request, {.directory = run}, logger)};
+  Fitted fitted{.result =
+                    fit(request, {.directory = run, .stop = options.stop}, logger)};
   const auto test =
       read_rows(directory + "/data/test.csv", {.columns = fitted.result.model.columns});
   fitted.test_nll_nats =
@@ -118,7 +120,7 @@ void write_picture(const std::string& path, const Simulation& simulation,
 
 }  // namespace
 
-std::string run_teaser(const TeaserOptions& options, Logger& logger) {
+Teaser run_teaser(const TeaserOptions& options, Logger& logger) {
   const auto& directory = options.directory;
   const auto start = std::chrono::steady_clock::now();
   const auto simulation = simulate({.shape = PlaneShape::abs, .seed = options.seed});
@@ -148,30 +150,30 @@ std::string run_teaser(const TeaserOptions& options, Logger& logger) {
       seconds(joint.result.seconds));
   add("paper, baseline (mean of 10 seeds)", kPaperBaseline, "");
   add("paper, grid of 144 trainings", kPaperGrid, "");
-  const double total =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return fmt::format(
-      "{}\nlearned rho of {} blocks with repeats: mean squared error {:.3f}, mean "
-      "absolute error {:.3f}\npicture: {}\ntime in all: {}\n",
-      table.plain(), error.blocks, error.mean_squared, error.mean_absolute, picture,
-      seconds(total));
+  return {
+      .table = fmt::format(
+          "{}\nlearned rho of {} blocks with repeats: mean squared error "
+          "{:.3f}, mean absolute error {:.3f}\n",
+          table.plain(), error.blocks, error.mean_squared, error.mean_absolute),
+      .picture = picture,
+      .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+                     .count()};
 }
 
 ExperimentReport reproduce_teaser(const ExperimentOptions& options, Logger& logger) {
-  const auto start = std::chrono::steady_clock::now();
   auto once = options;
   once.seeds = 1;
-  const auto table = run_teaser({.directory = options.directory,
-                                 .seed = simulation_seeds(1).front(),
-                                 .device = options.device,
-                                 .threads = options.threads},
-                                logger);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const auto teaser = run_teaser({.directory = options.directory,
+                                  .seed = simulation_seeds(1).front(),
+                                  .device = options.device,
+                                  .threads = options.threads,
+                                  .stop = options.stop},
+                                 logger);
   ExperimentReport report;
-  report.pictures = {options.directory + "/density.png"};
-  report.markdown = "## Figure 1\n\n" + provenance(once, "teaser", seconds) +
-                    "\n![Densities of Abs](img/teaser.png)\n\n```\n" + table + "```\n";
+  report.pictures = {teaser.picture};
+  report.markdown = "## Figure 1\n\n" + provenance(once, "teaser", teaser.seconds) +
+                    "\n![Densities of Abs](density.png)\n\n```\n" + teaser.table +
+                    "```\n";
   write_report(options.directory, "teaser", report);
   return report;
 }

@@ -2,11 +2,11 @@
 // does.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
 #include "kinflow/core/log.h"
-#include "kinflow/train/fit.h"
 
 namespace kinflow {
 
@@ -15,11 +15,18 @@ struct TeaserOptions {
   std::uint64_t seed = 0;  ///< of data and training
   std::string device = "cpu";
   std::int64_t threads = 1;
+  const std::atomic<bool>* stop = nullptr;  ///< as in FitPlace
+};
+
+struct Teaser {
+  std::string table;    ///< of what the fits came to, as text
+  std::string picture;  ///< file
+  double seconds = 0;
 };
 
 /// Writes simulated data (data), the run folders of two fits with kinflow's defaults
-/// (baseline, joint) and the picture density.png. Gives a table of what they came to.
-/// Runs of an earlier call in the same folder are replaced.
-std::string run_teaser(const TeaserOptions& options, Logger& logger);
+/// (baseline, joint) and the picture density.png. Runs of an earlier call in the same
+/// folder are replaced.
+Teaser run_teaser(const TeaserOptions& options, Logger& logger);
 
 }  // namespace kinflow

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 #include "kinflow/core/device.h"
@@ -126,8 +127,7 @@ void TrainingGroup::prepare() {
   auto options = shared.flow;
   options.dimension = train.data.size(1);
   options.context = train.context.defined() ? train.context.size(1) : 0;
-  options.bound =
-      shared.bound.value_or(spline_bound_for(standardized, information));
+  options.bound = shared.bound.value_or(spline_bound_for(standardized, information));
 
   std::vector<at::Tensor> starts;
   std::vector<TrainOptions> replicas;
@@ -210,17 +210,30 @@ void TrainingGroup::describe(Logger& logger) const {
   }
 }
 
-std::vector<std::int64_t> TrainingGroup::ranked_replicas(std::int64_t run) const {
-  const auto end = first_replica_.at(static_cast<std::size_t>(run) + 1);
-  std::vector<std::int64_t> ranked;
-  for (auto replica = first_replica_[static_cast<std::size_t>(run)]; replica < end;
-       ++replica) {
-    if (!trainer_->has_failed(replica) || has_failed(run)) ranked.push_back(replica);
-  }
+std::vector<std::int64_t> TrainingGroup::ranked_between(std::int64_t first,
+                                                        std::int64_t end) const {
+  std::vector<std::int64_t> ranked(static_cast<std::size_t>(end - first));
+  std::iota(ranked.begin(), ranked.end(), first);
   std::stable_sort(ranked.begin(), ranked.end(), [&](auto left, auto right) {
     return trainer_->best_valid_nll(left) < trainer_->best_valid_nll(right);
   });
-  return ranked;
+  auto sound = ranked;
+  std::erase_if(sound, [&](auto replica) { return trainer_->has_failed(replica); });
+  return sound.empty() ? ranked : sound;
+}
+
+std::vector<std::int64_t> TrainingGroup::ranked_replicas(std::int64_t run) const {
+  return ranked_between(first_replica_.at(static_cast<std::size_t>(run)),
+                        first_replica_.at(static_cast<std::size_t>(run) + 1));
+}
+
+std::vector<std::int64_t> TrainingGroup::ranked_replicas() const {
+  return ranked_between(0, first_replica_.back());
+}
+
+std::int64_t TrainingGroup::run_of(std::int64_t replica) const {
+  return std::upper_bound(first_replica_.begin(), first_replica_.end(), replica) -
+         first_replica_.begin() - 1;
 }
 
 std::int64_t TrainingGroup::best_replica(std::int64_t run) const {

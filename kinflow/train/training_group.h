@@ -51,6 +51,9 @@ class TrainingGroup {
   /// The replicas of a run, the best by validation first; those that failed are left
   /// out unless all did.
   std::vector<std::int64_t> ranked_replicas(std::int64_t run) const;
+  /// The same of all runs together.
+  std::vector<std::int64_t> ranked_replicas() const;
+  std::int64_t run_of(std::int64_t replica) const;
   /// Log-densities in nats of rows by themselves under every replica's best weights,
   /// [R, n] float64.
   at::Tensor row_log_densities(const TableRows& rows) const;
@@ -62,6 +65,7 @@ class TrainingGroup {
 
  private:
   void prepare();
+  std::vector<std::int64_t> ranked_between(std::int64_t first, std::int64_t end) const;
   bool calibrates() const;
   void check_ensemble(std::int64_t run) const;
   /// The replicas that become members, the best first.

@@ -1,0 +1,206 @@
+// Studies: what methods train, what they score, and how a study goes on.
+#include "kinflow/reproduce/study.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "kinflow/core/error.h"
+#include "kinflow/evaluate/likelihood.h"
+#include "kinflow/reproduce/methods.h"
+#include "kinflow/reproduce/simulated_sets.h"
+#include "tests/data/helpers.h"
+
+namespace kinflow {
+namespace {
+
+constexpr std::int64_t kEpochs = 3;
+
+DependenceRequest in_blocks() {
+  DependenceRequest request;
+  request.group = "group";
+  return request;
+}
+
+/// The default fit and the paper's baseline, small.
+std::vector<Method> small_methods(const MethodSettings& settings) {
+  auto baseline = paper_baseline(settings);
+  baseline.runs.resize(2);
+  std::vector<Method> methods = {baseline, default_fit(settings)};
+  for (auto& method : methods) {
+    for (auto& run : method.runs) {
+      run.train.epochs = kEpochs;
+      run.flow.hidden = {8};
+      run.flow.bins = 4;
+    }
+  }
+  return methods;
+}
+
+SimulateOptions small_simulation(SimulatedDependence dependence) {
+  SimulateOptions options;
+  options.dependence = dependence;
+  options.rows = 300;
+  options.valid_rows = 100;
+  options.test_rows = 200;
+  return options;
+}
+
+class Studies : public testing::Test {
+ protected:
+  std::vector<PlannedSet> plan(SimulatedDependence dependence) {
+    SimulatedPlan simulated;
+    simulated.simulation = small_simulation(dependence);
+    simulated.shapes = {PlaneShape::abs, PlaneShape::sign};
+    simulated.seeds = {1, 2};
+    simulated.prefix = "small";
+    simulated.methods = small_methods;
+    auto sets = plan_simulated_sets(simulated, logger_);
+    for (auto& set : sets) {
+      set.make = [this, make = set.make] {
+        ++made_;
+        return make();
+      };
+    }
+    return sets;
+  }
+  StudyPlace place(const std::string& name, const std::string& what = "blocks") {
+    return {.directory = folder_.path(name), .description = {{"what", what}}};
+  }
+
+  TemporaryFolder folder_;
+  Logger logger_;
+  int made_ = 0;
+};
+
+void expect_same(const StudyResult& left, const StudyResult& right) {
+  ASSERT_EQ(left.sets.size(), right.sets.size());
+  for (std::size_t i = 0; i < left.sets.size(); ++i) {
+    EXPECT_EQ(left.sets[i].name, right.sets[i].name);
+    ASSERT_EQ(left.sets[i].scores.size(), right.sets[i].scores.size());
+    for (std::size_t s = 0; s < left.sets[i].scores.size(); ++s) {
+      EXPECT_EQ(left.sets[i].scores[s].method, right.sets[i].scores[s].method);
+      EXPECT_EQ(left.sets[i].scores[s].test_nll_nats,
+                right.sets[i].scores[s].test_nll_nats);
+      EXPECT_EQ(left.sets[i].scores[s].learned, right.sets[i].scores[s].learned);
+    }
+  }
+}
+
+TEST(PaperProtocol, HasTheTrainingsOfAppendixB) {
+  MethodSettings settings;
+  settings.dependence = in_blocks();
+  EXPECT_EQ(trainings_of(paper_baseline(settings)), 4 * 3);
+  EXPECT_EQ(trainings_of(paper_grid(settings)), 12 * 4 * 3);
+  EXPECT_EQ(trainings_of(paper_joint(settings)), 4 * 4 * 3);
+  EXPECT_EQ(trainings_of(default_fit(settings)), kDefaultReplicas);
+  settings.dependence = {};
+  settings.dependence.relationships = {"g.npy"};
+  const auto alternating = paper_alternating(settings);
+  EXPECT_EQ(trainings_of(alternating), 4 * 4 * 3);
+  for (const auto& run : alternating.runs) {
+    EXPECT_EQ(run.train.epochs, 125);
+    EXPECT_EQ(run.train.stage_epochs, 25);
+    EXPECT_FALSE(run.standardize);
+    EXPECT_FALSE(run.calibrate);
+  }
+}
+
+TEST_F(Studies, ThatAreFinishedTrainNothingAgain) {
+  const auto sets = plan(SimulatedDependence::blocks);
+  const auto first = run_study(sets, place("a"), logger_);
+  EXPECT_EQ(made_, 4);
+  const auto again = run_study(sets, place("a"), logger_);
+  EXPECT_EQ(made_, 4);
+  expect_same(first, again);
+  EXPECT_GE(again.seconds, first.seconds);
+}
+
+TEST_F(Studies, ThatLostASetGoOnToTheSameNumbers) {
+  const auto sets = plan(SimulatedDependence::relationship);
+  const auto whole = run_study(sets, place("whole"), logger_);
+  run_study(sets, place("cut"), logger_);
+  std::filesystem::remove(folder_.path("cut") + "/sets/" + sets[2].name + ".json");
+  made_ = 0;
+  const auto resumed = run_study(sets, place("cut"), logger_);
+  EXPECT_EQ(made_, 1);
+  expect_same(whole, resumed);
+}
+
+TEST_F(Studies, StopWhenAskedAndGoOn) {
+  const auto sets = plan(SimulatedDependence::blocks);
+  const std::atomic<bool> stop = true;
+  auto stopped = place("s");
+  stopped.stop = &stop;
+  EXPECT_THROW(run_study(sets, stopped, logger_), Interrupted);
+  expect_same(run_study(sets, place("s"), logger_),
+              run_study(sets, place("t"), logger_));
+}
+
+TEST_F(Studies, KilledAtTheirStartBeginAnew) {
+  std::filesystem::create_directories(folder_.path("k"));
+  folder_.write("k/.lock", "");
+  folder_.write("k/study.json.1234.tmp", "{");
+  EXPECT_EQ(
+      run_study(plan(SimulatedDependence::blocks), place("k"), logger_).sets.size(),
+      4u);
+}
+
+TEST_F(Studies, OfAnotherKinflowAreNotMixedWithNewResults) {
+  const auto sets = plan(SimulatedDependence::blocks);
+  run_study({sets.front()}, place("a"), logger_);
+  auto record = nlohmann::json::parse(content_of(folder_.path("a/study.json")));
+  record["commit"] = "another";
+  folder_.write("a/study.json", record.dump());
+  EXPECT_THROW(run_study(sets, place("a"), logger_), InputError);
+}
+
+TEST_F(Studies, RefuseFoldersOfOthers) {
+  const auto sets = plan(SimulatedDependence::blocks);
+  run_study({sets.front()}, place("a"), logger_);
+  EXPECT_THROW(run_study(sets, place("a", "something else"), logger_), InputError);
+  std::filesystem::create_directories(folder_.path("b"));
+  folder_.write("b/note.txt", "mine");
+  EXPECT_THROW(run_study(sets, place("b"), logger_), InputError);
+}
+
+TEST_F(Studies, DefaultIsWhatFitGivesOnTheSameFiles) {
+  for (const auto dependence :
+       {SimulatedDependence::blocks, SimulatedDependence::relationship}) {
+    SCOPED_TRACE(static_cast<int>(dependence));
+    const auto name = dependence == SimulatedDependence::blocks ? "b" : "r";
+    const auto sets = plan(dependence);
+    const auto scores = run_set(sets[1].make(), nullptr);
+
+    auto options = small_simulation(dependence);
+    options.shape = PlaneShape::sign;
+    options.seed = 1;
+    const auto data = folder_.path(std::string("data") + name);
+    write_simulation(data, simulate(options));
+    MethodSettings settings;
+    settings.seed = 1;
+    if (dependence == SimulatedDependence::blocks) {
+      settings.dependence = in_blocks();
+    } else {
+      settings.dependence.relationships = {data + "/relationship.npy"};
+      settings.dependence.cache = "none";
+    }
+    auto request = small_methods(settings)[1].runs.front();
+    request.data.table = data + "/train.csv";
+    request.data.valid_table = data + "/valid.csv";
+    request.ensemble = 4;
+    const auto fitted =
+        fit(request, {.directory = folder_.path(std::string("run") + name)}, logger_);
+    const auto test = read_rows(data + "/test.csv", {.columns = fitted.model.columns});
+    const auto mixture = evaluate_likelihood(fitted.model, test);
+    const auto best = evaluate_likelihood(fitted.model.member(0), test);
+    EXPECT_NEAR(scores.score_of(method_name::kDefault).test_nll_nats,
+                best.mean_nll_nats, 1e-5);
+    EXPECT_NEAR(scores.score_of(method_name::kEnsemble).test_nll_nats,
+                mixture.mean_nll_nats, 1e-5);
+  }
+}
+
+}  // namespace
+}  // namespace kinflow
