@@ -102,6 +102,10 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
   learning_rates_ = of([](const auto& o) { return o.learning_rate; });
   dependence_rates_ = of([](const auto& o) { return o.dependence_rate; });
   priors_ = of([](const auto& o) { return o.prior; });
+  learns_parameters_ =
+      of([](const auto& o) {
+        return o.schedule == Schedule::joint || o.schedule == Schedule::alternating;
+      }).gt(0);
   moves_parameters_ =
       numbers_of(choices, device,
                  [](const EstimatorChoice& c) { return c.moves_parameters; })
@@ -382,8 +386,10 @@ void Trainer::finish_epoch(const at::Tensor& train_nll, const at::Tensor& rate) 
   best_nll_ = at::where(better, nll, best_nll_);
   best_epoch_ = at::where(better, at::full_like(best_epoch_, epoch_), best_epoch_);
   best_values_ = at::where(better, flow_.values(), best_values_);
-  best_parameters_ = at::where(
-      better, dependence_.from_unconstrained(state_.unconstrained), best_parameters_);
+  // Given values stay as they were given, to the last bit.
+  best_parameters_ =
+      at::where(better.logical_and(learns_parameters_),
+                dependence_.from_unconstrained(state_.unconstrained), best_parameters_);
   add_to_history(train_nll, nll, rate);
   recover_diverged(nll);
 }

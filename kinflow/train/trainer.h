@@ -178,6 +178,7 @@ class Trainer {
 
   // Options of the replicas, [R, 1] float64 or bool.
   at::Tensor learning_rates_, dependence_rates_, priors_;
+  at::Tensor learns_parameters_;  // by steps or in stages
   at::Tensor moves_parameters_;
   at::Tensor weight_decays_;  // of each weight, [R, P]
   // What any of them needs, known without asking a GPU.

@@ -87,7 +87,7 @@ TEST(ReproduceStocks, ReportsScoresTestsAndTheCutsInTime) {
   expect_refusal(folder,
                  stocks({"--seeds", "2", "--data", prices.files, "--pairs",
                          "AAPL-MA,MSFT-V", "--out", out}),
-                 {"another one"});
+                 {"other options"});
 }
 
 TEST(ReproduceStocks, RefusesPricesThatAreNotThereOrNotClear) {

@@ -2,6 +2,7 @@
 #include "kinflow/reproduce/study.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -121,7 +122,7 @@ TEST_F(Studies, ThatLostASetGoOnToTheSameNumbers) {
   const auto sets = plan(SimulatedDependence::relationship);
   const auto whole = run_study(sets, place("whole"), logger_);
   run_study(sets, place("cut"), logger_);
-  std::filesystem::remove(folder_.path("cut") + "/sets/" + sets[2].name + ".json");
+  std::filesystem::remove(folder_.path(fmt::format("cut/sets/{}.json", sets[2].name)));
   made_ = 0;
   const auto resumed = run_study(sets, place("cut"), logger_);
   EXPECT_EQ(made_, 1);
@@ -176,7 +177,7 @@ TEST_F(Studies, DefaultIsWhatFitGivesOnTheSameFiles) {
     auto options = small_simulation(dependence);
     options.shape = PlaneShape::sign;
     options.seed = 1;
-    const auto data = folder_.path(std::string("data") + name);
+    const auto data = folder_.path(fmt::format("data-{}", name));
     write_simulation(data, simulate(options));
     MethodSettings settings;
     settings.seed = 1;
@@ -191,7 +192,7 @@ TEST_F(Studies, DefaultIsWhatFitGivesOnTheSameFiles) {
     request.data.valid_table = data + "/valid.csv";
     request.ensemble = 4;
     const auto fitted =
-        fit(request, {.directory = folder_.path(std::string("run") + name)}, logger_);
+        fit(request, {.directory = folder_.path(fmt::format("run-{}", name))}, logger_);
     const auto test = read_rows(data + "/test.csv", {.columns = fitted.model.columns});
     const auto mixture = evaluate_likelihood(fitted.model, test);
     const auto best = evaluate_likelihood(fitted.model.member(0), test);
