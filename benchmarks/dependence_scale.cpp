@@ -29,9 +29,9 @@
 #include "kinflow/dependence/iterative_relationship.h"
 #include "kinflow/dependence/relationship.h"
 #include "kinflow/report/figure.h"
+#include "kinflow/report/page_section.h"
 #include "kinflow/report/text_table.h"
 #include "measure.h"
-#include "kinflow/report/page_section.h"
 
 namespace kinflow {
 namespace {
