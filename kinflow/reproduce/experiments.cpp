@@ -36,6 +36,20 @@ std::string machine_name(const std::string& device, std::int64_t threads) {
                      processor_name());
 }
 
+StudyPlace study_place(const ExperimentOptions& options, const std::string& experiment,
+                       const nlohmann::json& more) {
+  nlohmann::json description = {{"experiment", experiment},
+                                {"seeds", options.seeds},
+                                {"quick", options.quick},
+                                {"device", options.device}};
+  description.update(more);
+  return {.directory = options.directory,
+          .description = std::move(description),
+          .device = options.device,
+          .threads = options.threads,
+          .stop = options.stop};
+}
+
 std::string provenance(const ExperimentOptions& options, const std::string& command,
                        double seconds) {
   return fmt::format(

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kinflow/core/log.h"
+#include "kinflow/reproduce/study.h"
 
 namespace kinflow {
 
@@ -49,6 +50,11 @@ struct PriceSource {
 /// of folder and table is given.
 ExperimentReport reproduce_stocks(const ExperimentOptions& options,
                                   const PriceSource& source, Logger& logger);
+
+/// The study of an experiment.
+/// @param more  what else decides its results
+StudyPlace study_place(const ExperimentOptions& options, const std::string& experiment,
+                       const nlohmann::json& more = nlohmann::json::object());
 
 /// What ran where, in one paragraph: the command, the seeds, the machine and the time.
 std::string provenance(const ExperimentOptions& options, const std::string& command,

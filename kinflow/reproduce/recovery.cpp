@@ -96,15 +96,7 @@ ExperimentReport reproduce_recovery(const ExperimentOptions& options, Logger& lo
   plan.quick = options.quick;
   plan.methods = methods_for;
   const auto result = run_study(plan_simulated_sets(plan, logger),
-                                {.directory = options.directory,
-                                 .description = {{"experiment", "rho-recovery"},
-                                                 {"seeds", options.seeds},
-                                                 {"quick", options.quick},
-                                                 {"device", options.device}},
-                                 .device = options.device,
-                                 .threads = options.threads,
-                                 .stop = options.stop},
-                                logger);
+                                study_place(options, "rho-recovery"), logger);
   std::vector<Truth> truths;
   for (const auto seed : plan.seeds) truths.push_back(truth_of(seed));
   TextTable table({{"Crescent in blocks", Align::kLeft},

@@ -218,17 +218,10 @@ ExperimentReport reproduce_stocks(const ExperimentOptions& options,
       plan_stock_sets(data, settings, simulation_seeds(options.seeds), logger);
   const auto result = run_study(
       plan,
-      {.directory = options.directory,
-       .description = {{"experiment", "stocks"},
-                       {"pairs", data->returns.pair_labels},
-                       {"returns",
-                        fmt::format("{:016x}", hash_of(data->returns.returns))},
-                       {"seeds", options.seeds},
-                       {"quick", options.quick},
-                       {"device", options.device}},
-       .device = options.device,
-       .threads = options.threads,
-       .stop = options.stop},
+      study_place(
+          options, "stocks",
+          {{"pairs", data->returns.pair_labels},
+           {"returns", fmt::format("{:016x}", hash_of(data->returns.returns))}}),
       logger);
   ScoreColumn column{.heading = "stock pairs", .entropy_nats = {}, .sets = {}};
   for (const auto& set : result.sets) column.sets.push_back(&set);

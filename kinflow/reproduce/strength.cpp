@@ -68,16 +68,7 @@ ExperimentReport reproduce_strength(const ExperimentOptions& options, Logger& lo
     auto sets = plan_simulated_sets(part, logger);
     plan.insert(plan.end(), sets.begin(), sets.end());
   }
-  const auto result = run_study(plan,
-                                {.directory = options.directory,
-                                 .description = {{"experiment", "strength"},
-                                                 {"seeds", options.seeds},
-                                                 {"quick", options.quick},
-                                                 {"device", options.device}},
-                                 .device = options.device,
-                                 .threads = options.threads,
-                                 .stop = options.stop},
-                                logger);
+  const auto result = run_study(plan, study_place(options, "strength"), logger);
   std::vector<ScoreColumn> columns;
   for (int interval = 0; interval < kIntervals; ++interval) {
     ScoreColumn column{.heading = fmt::format("{:.1f} to {:.1f}", low_end(interval),

@@ -208,17 +208,8 @@ ExperimentReport reproduce_table1(const ExperimentOptions& options, Table1Part p
     plan.insert(plan.end(), sets.begin(), sets.end());
     parts += (parts.empty() ? "" : "+") + half->prefix;
   }
-  const auto result = run_study(plan,
-                                {.directory = options.directory,
-                                 .description = {{"experiment", "table1"},
-                                                 {"part", parts},
-                                                 {"seeds", options.seeds},
-                                                 {"quick", options.quick},
-                                                 {"device", options.device}},
-                                 .device = options.device,
-                                 .threads = options.threads,
-                                 .stop = options.stop},
-                                logger);
+  const auto result =
+      run_study(plan, study_place(options, "table1", {{"part", parts}}), logger);
   std::int64_t trainings = 0;
   for (const auto& set : result.sets) {
     for (const auto& score : set.scores) {
