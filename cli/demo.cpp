@@ -14,7 +14,7 @@ namespace kinflow::cli {
 
 void add_demo(CLI::App& app, Console& console) {
   auto given = std::make_shared<TeaserOptions>();
-  given->seed = simulation_seeds(1).front();
+  given->seed = kFirstSeed;
   auto* verb = app.add_subcommand(
       "demo", "Simulate, fit with and without dependence, compare, draw a picture");
   verb->add_option("--out", given->directory, "Folder to write")->required();

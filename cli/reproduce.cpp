@@ -38,6 +38,10 @@ CLI::App* add_experiment(CLI::App& app, const std::string& name,
         "unfinished");
     verb->add_option("--seeds", given->seeds, "Repetitions (default: 10, quick: 2)")
         ->check(integer_in(1, 1000));
+    verb->add_option("--first-seed", options.first_seed,
+                     "Seed of the first repetition; those of other seeds have a "
+                     "section of their own on a page")
+        ->check(integer_in(0, 1'000'000'000));
     verb->add_flag("--quick", options.quick,
                    "A reduced version for a CPU, which says what it leaves out");
   }
@@ -52,7 +56,7 @@ CLI::App* add_experiment(CLI::App& app, const std::string& name,
     const auto report = run(chosen);
     fmt::print("{}", report.markdown);
     for (const auto& picture : report.pictures) fmt::print("picture: {}\n", picture);
-    if (!given->page.empty()) write_to_page(given->page, name, report);
+    if (!given->page.empty()) write_to_page(given->page, name, chosen, report);
   });
   return verb;
 }

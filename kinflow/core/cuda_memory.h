@@ -4,6 +4,8 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <mutex>
+#include <shared_mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -25,8 +27,18 @@ inline void wait_for_uploads() {
   check_cuda(cudaStreamSynchronize(nullptr), "waiting for copies");
 }
 
+/// Shared while work is recorded: waiting for the whole device then would spoil the
+/// recording.
+inline std::shared_mutex& recording_mutex() {
+  static std::shared_mutex mutex;
+  return mutex;
+}
+
 /// Waits for all work on the device. For destructors: failures are of no interest.
-inline void wait_for_device() { cudaDeviceSynchronize(); }
+inline void wait_for_device() {
+  const std::lock_guard nothing_is_recorded(recording_mutex());
+  cudaDeviceSynchronize();
+}
 
 /// An array in device memory, owned. Taking and giving back memory does not wait for
 /// work on the device: call wait_for_device() where some may still use the array.

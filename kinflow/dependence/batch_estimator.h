@@ -44,6 +44,10 @@ class BatchEstimator {
   /// that of the batch's pairs. It means nothing where a replica does not move its
   /// parameters.
   virtual at::Tensor parameter_gradient(const at::Tensor& parameters) = 0;
+  /// Whether calls for batches of the same size queue the same work on a GPU, never
+  /// wait for it, and keep the state where it is, so that work can be recorded and
+  /// repeated.
+  virtual bool is_repeatable() const { return false; }
   /// Whether the work is done by the process's own team, with tensors for what is small
   /// only: LibTorch's threads would take its cores.
   virtual bool uses_own_team() const { return false; }

@@ -27,11 +27,13 @@ class Relationship::TensorEstimator final : public BatchEstimator {
 
   void reset(const at::Tensor& latents) override {
     if (!needs_.memory) return;
-    latents_ = latents.detach().to(vectors_.scalar_type()).clone();
+    put(latents.detach().to(vectors_.scalar_type()), latents_);
     const at::Tensor all = latents_.to(at::kDouble);
-    rotated_ = relationship_.rotate(all);
-    total_square_ = all.square().sum({1, 2});
+    put(relationship_.rotate(all), rotated_);
+    put(all.square().sum({1, 2}), total_square_);
   }
+
+  bool is_repeatable() const override { return vectors_.is_cuda(); }
 
   const at::Tensor& latents() const override { return latents_; }
 
@@ -93,6 +95,15 @@ class Relationship::TensorEstimator final : public BatchEstimator {
 
  private:
   std::int64_t rank() const { return relationship_.rank(); }
+
+  /// In place where there is one.
+  static void put(const at::Tensor& from, at::Tensor& to) {
+    if (to.defined()) {
+      to.copy_(from);
+    } else {
+      to = from.clone();
+    }
+  }
 
   /// Takes the batch into the memory and rotates what is new, in one product.
   void rotate(const at::Tensor& rows) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
@@ -14,8 +15,6 @@
 
 namespace kinflow {
 namespace {
-
-constexpr std::uint64_t kFirstSeed = 4000;
 
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
@@ -39,6 +38,7 @@ std::string machine_name(const std::string& device, std::int64_t threads) {
 StudyPlace study_place(const ExperimentOptions& options, const std::string& experiment,
                        const nlohmann::json& more) {
   nlohmann::json description = {{"experiment", experiment},
+                                {"first_seed", options.first_seed},
                                 {"seeds", options.seeds},
                                 {"quick", options.quick},
                                 {"device", options.device}};
@@ -54,7 +54,9 @@ std::string provenance(const ExperimentOptions& options, const std::string& comm
                        double seconds) {
   return fmt::format(
       "`kinflow reproduce {}`, {}{}, on {} in {:.0f} s, kinflow {} ({}).\n", command,
-      options.seeds == 1 ? "1 seed" : fmt::format("{} seeds", options.seeds),
+      options.seeds == 1
+          ? fmt::format("seed {}", options.first_seed)
+          : fmt::format("{} seeds from {}", options.seeds, options.first_seed),
       options.quick ? " and reduced sweeps (--quick)" : "",
       machine_name(options.device, options.threads), seconds, version(), commit());
 }
@@ -65,34 +67,36 @@ void write_report(const std::string& directory, const std::string& name,
 }
 
 void write_to_page(const std::string& page, const std::string& name,
-                   const ExperimentReport& report) {
+                   const ExperimentOptions& options, const ExperimentReport& report) {
+  const auto own = options.first_seed == kFirstSeed
+                       ? std::string()
+                       : fmt::format("-from-{}", options.first_seed);
   auto text = report.markdown;
   const auto images = std::filesystem::path(page).parent_path() / "img";
   for (const auto& picture : report.pictures) {
     const auto file = std::filesystem::path(picture).filename();
     const auto link = "](" + file.string() + ")";
+    const auto copy = file.stem().string() + own + file.extension().string();
     const auto at = text.find(link);
     if (at != std::string::npos) {
-      text.replace(at, link.size(), "](img/" + file.string() + ")");
+      text.replace(at, link.size(), "](img/" + copy + ")");
     }
     std::error_code error;
     std::filesystem::create_directories(images, error);
-    std::filesystem::copy_file(picture, images / file,
+    std::filesystem::copy_file(picture, images / copy,
                                std::filesystem::copy_options::overwrite_existing,
                                error);
     if (error) {
       throw InputError(fmt::format("{}: cannot be written ({})",
-                                   (images / file).string(), error.message()));
+                                   (images / copy).string(), error.message()));
     }
   }
-  replace_section(page, name, text);
+  replace_section(page, name + own, text);
 }
 
-std::vector<std::uint64_t> simulation_seeds(std::int64_t count) {
-  std::vector<std::uint64_t> seeds;
-  for (std::int64_t i = 0; i < count; ++i) {
-    seeds.push_back(kFirstSeed + static_cast<std::uint64_t>(i));
-  }
+std::vector<std::uint64_t> seeds_of(const ExperimentOptions& options) {
+  std::vector<std::uint64_t> seeds(static_cast<std::size_t>(options.seeds));
+  std::iota(seeds.begin(), seeds.end(), options.first_seed);
   return seeds;
 }
 

@@ -11,9 +11,13 @@
 
 namespace kinflow {
 
+/// Of simulated data, and of the demo.
+inline constexpr std::uint64_t kFirstSeed = 4000;
+
 struct ExperimentOptions {
   std::string directory;  ///< results; a study that was stopped goes on
   std::int64_t seeds = 10;
+  std::uint64_t first_seed = kFirstSeed;
   std::string device = "cpu";
   std::int64_t threads = 1;
   bool quick = false;
@@ -64,15 +68,15 @@ std::string provenance(const ExperimentOptions& options, const std::string& comm
 std::string machine_name(const std::string& device, std::int64_t threads);
 
 /// Replaces the section of an experiment on a Markdown page, with copies of its
-/// pictures in the folder `img` beside the page.
+/// pictures in the folder `img` beside the page. Other seeds have a section of their
+/// own.
 void write_to_page(const std::string& page, const std::string& name,
-                   const ExperimentReport& report);
+                   const ExperimentOptions& options, const ExperimentReport& report);
 
 /// Writes NAME.md into the folder.
 void write_report(const std::string& directory, const std::string& name,
                   const ExperimentReport& report);
 
-/// The seeds of simulated data, of which the first is that of the demo.
-std::vector<std::uint64_t> simulation_seeds(std::int64_t count);
+std::vector<std::uint64_t> seeds_of(const ExperimentOptions& options);
 
 }  // namespace kinflow

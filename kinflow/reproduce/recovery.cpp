@@ -89,7 +89,7 @@ Errors errors_of(const Row& row, const StudyResult& result,
 ExperimentReport reproduce_recovery(const ExperimentOptions& options, Logger& logger) {
   SimulatedPlan plan;
   plan.shapes = {kShape};
-  plan.seeds = simulation_seeds(options.seeds);
+  plan.seeds = seeds_of(options);
   plan.prefix = "blocks";
   plan.device = options.device;
   plan.threads = options.threads;

@@ -214,8 +214,7 @@ ExperimentReport reproduce_stocks(const ExperimentOptions& options,
   settings.device = options.device;
   settings.threads = options.threads;
   settings.quick = options.quick;
-  const auto plan =
-      plan_stock_sets(data, settings, simulation_seeds(options.seeds), logger);
+  const auto plan = plan_stock_sets(data, settings, seeds_of(options), logger);
   const auto result = run_study(
       plan,
       study_place(

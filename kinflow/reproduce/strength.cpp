@@ -51,7 +51,7 @@ void draw(const std::string& path, const std::vector<ScoreColumn>& columns) {
 
 ExperimentReport reproduce_strength(const ExperimentOptions& options, Logger& logger) {
   std::vector<PlannedSet> plan;
-  const auto seeds = simulation_seeds(options.seeds);
+  const auto seeds = seeds_of(options);
   for (int interval = 0; interval < kIntervals; ++interval) {
     SimulatedPlan part;
     part.simulation.lowest_rho = low_end(interval);

@@ -75,7 +75,7 @@ std::vector<PlannedSet> plan_half(const Half& half, const ExperimentOptions& opt
   plan.simulation.dependence = half.dependence;
   plan.simulation.rows = half.rows;
   plan.shapes = kShapes;
-  plan.seeds = simulation_seeds(options.seeds);
+  plan.seeds = seeds_of(options);
   plan.prefix = half.prefix;
   plan.device = options.device;
   plan.threads = options.threads;
@@ -87,13 +87,13 @@ std::vector<PlannedSet> plan_half(const Half& half, const ExperimentOptions& opt
 }
 
 std::vector<ScoreColumn> columns_of(const Half& half, const StudyResult& result,
-                                    std::int64_t seeds) {
+                                    const ExperimentOptions& options) {
   std::vector<ScoreColumn> columns;
   for (std::size_t i = 0; i < kShapes.size(); ++i) {
     ScoreColumn column{.heading = kHeadings[i],
                        .entropy_nats = shape_entropy_nats(kShapes[i]),
                        .sets = {}};
-    for (const auto seed : simulation_seeds(seeds)) {
+    for (const auto seed : seeds_of(options)) {
       const auto name = simulated_set_name(half.prefix, kShapes[i], seed);
       for (const auto& set : result.sets) {
         if (set.name == name) column.sets.push_back(&set);
@@ -170,7 +170,7 @@ std::vector<std::string> own_methods(const std::vector<ScoreRow>& rows) {
 
 std::string describe_half(const Half& half, const ExperimentOptions& options,
                           const StudyResult& result) {
-  const auto columns = columns_of(half, result, options.seeds);
+  const auto columns = columns_of(half, result, options);
   const auto rows = rows_of(half, options.quick);
   auto text = fmt::format("### {}\n\n{}\n", half.title,
                           score_table(columns, rows, method_name::kBaseline));
@@ -217,7 +217,11 @@ ExperimentReport reproduce_table1(const ExperimentOptions& options, Table1Part p
     }
   }
   ExperimentReport report;
-  report.markdown = "## Table 1\n\n" + provenance(options, "table1", result.seconds);
+  report.markdown =
+      options.first_seed == kFirstSeed
+          ? "## Table 1\n\n"
+          : fmt::format("## Table 1, seeds from {}\n\n", options.first_seed);
+  report.markdown += provenance(options, "table1", result.seconds);
   report.markdown += fmt::format("{} trainings in all.\n", trainings);
   if (options.quick) {
     report.markdown +=

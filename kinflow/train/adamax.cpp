@@ -30,10 +30,10 @@ void Adamax::step(at::Tensor& parameters, const at::Tensor& gradient,
   const auto correction = 1 - at::pow(at::full_like(learning_rate, kAdamaxFirstDecay),
                                       count.to(learning_rate));
   const auto next = parameters - learning_rate / correction * moment / norm;
-  first_moment = at::where(active, moment, first_moment);
-  infinity_norm = at::where(active, norm, infinity_norm);
-  steps = at::where(active, count, steps);
-  parameters.copy_(at::where(active, next, parameters));
+  at::where_out(first_moment, active, moment, first_moment);
+  at::where_out(infinity_norm, active, norm, infinity_norm);
+  at::where_out(steps, active, count, steps);
+  at::where_out(parameters, active, next, parameters);
 }
 
 template <typename Real>

@@ -14,8 +14,8 @@ class Adamax {
  public:
   explicit Adamax(const at::Tensor& parameters);
 
-  /// One step. @param learning_rate [R, 1]  @param weight_decay of a shape that
-  /// broadcasts to [R, P], or undefined
+  /// One step, in place: no tensor of the state moves. @param learning_rate [R, 1]
+  /// @param weight_decay of a shape that broadcasts to [R, P], or undefined
   /// @param active [R, 1] bool; other replicas keep parameters and moments
   void step(at::Tensor& parameters, const at::Tensor& gradient,
             const at::Tensor& learning_rate, const at::Tensor& weight_decay,

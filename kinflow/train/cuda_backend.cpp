@@ -2,12 +2,17 @@
 #include "kinflow/train/cuda_backend.h"
 
 #include <ATen/ATen.h>
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <shared_mutex>
+#include <utility>
 
+#include "kinflow/core/cuda_memory.h"
 #include "kinflow/dependence/block_replica.h"
 #include "kinflow/flow/fused_cuda.h"
 #include "kinflow/train/epoch_cuda.h"
@@ -202,6 +207,68 @@ class CudaTraining final : public ReplicaTraining {
   std::int64_t first_order_ = 0;
 };
 
+/// LibTorch's own CUDAGraph registers the random generator, which threads would share.
+class RecordedWork final : public RepeatedWork {
+ public:
+  explicit RecordedWork(std::function<void()> work) : work_(std::move(work)) {}
+  RecordedWork(const RecordedWork&) = delete;
+  RecordedWork& operator=(const RecordedWork&) = delete;
+  ~RecordedWork() override { forget(); }
+
+  void run() override {
+    const auto stream = c10::cuda::getCurrentCUDAStream();
+    const bool can_record =
+        stream != c10::cuda::getDefaultCUDAStream(stream.device_index());
+    // In the first run libraries make their workspaces, which a recording must not.
+    if (!can_record || runs_++ == 0) return work_();
+    if (graph_ == nullptr || stream != *stream_) record(stream);
+    check_cuda(cudaGraphLaunch(graph_, stream), "launching recorded work");
+  }
+
+ private:
+  void record(const c10::cuda::CUDAStream& stream) {
+    forget();
+    stream_ = stream;
+    pool_ = at::cuda::graph_pool_handle();
+    const auto device = stream.device_index();
+    // Memory that the recorded kernels use is theirs as long as the recording lives.
+    c10::cuda::CUDACachingAllocator::beginAllocateToPool(
+        device, pool_,
+        [own = stream.stream()](cudaStream_t asking) { return asking == own; });
+    cudaGraph_t recorded = nullptr;
+    const std::shared_lock nobody_waits(recording_mutex());
+    try {
+      check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
+                 "recording work");
+      work_();
+    } catch (...) {
+      cudaStreamEndCapture(stream, &recorded);
+      if (recorded != nullptr) cudaGraphDestroy(recorded);
+      c10::cuda::CUDACachingAllocator::endAllocateToPool(device, pool_);
+      c10::cuda::CUDACachingAllocator::releasePool(device, pool_);
+      throw;
+    }
+    const auto status = cudaStreamEndCapture(stream, &recorded);
+    c10::cuda::CUDACachingAllocator::endAllocateToPool(device, pool_);
+    check_cuda(status, "recording work");
+    check_cuda(cudaGraphInstantiate(&graph_, recorded, 0), "preparing recorded work");
+    cudaGraphDestroy(recorded);
+  }
+
+  void forget() {
+    if (graph_ == nullptr) return;
+    cudaStreamSynchronize(*stream_);
+    cudaGraphExecDestroy(std::exchange(graph_, nullptr));
+    c10::cuda::CUDACachingAllocator::releasePool(stream_->device_index(), pool_);
+  }
+
+  std::function<void()> work_;
+  std::int64_t runs_ = 0;
+  std::optional<c10::cuda::CUDAStream> stream_;
+  at::cuda::MempoolId_t pool_{};
+  cudaGraphExec_t graph_ = nullptr;
+};
+
 }  // namespace
 
 std::unique_ptr<BatchPass> make_cuda_pass(const Flow& flow, const at::Tensor& data,
@@ -217,6 +284,10 @@ std::unique_ptr<ReplicaTraining> make_cuda_training(
   if (!takes(state.flow)) return nullptr;
   return std::make_unique<CudaTraining>(state, dependence, blocks, data, context,
                                         options);
+}
+
+std::unique_ptr<RepeatedWork> make_repeated_work(std::function<void()> work) {
+  return std::make_unique<RecordedWork>(std::move(work));
 }
 
 }  // namespace kinflow

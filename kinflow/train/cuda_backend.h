@@ -1,6 +1,7 @@
 // Training on a GPU by fused kernels, where the build has them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -18,5 +19,20 @@ std::unique_ptr<ReplicaTraining> make_cuda_training(
     TrainingState& state, const Dependence& dependence, const Blocks* blocks,
     const at::Tensor& data, const at::Tensor& context,
     const std::vector<TrainOptions>& options);
+
+/// Work on a GPU that is done again and again.
+class RepeatedWork {
+ public:
+  virtual ~RepeatedWork() = default;
+  virtual void run() = 0;
+};
+
+/// Work that is recorded in its second run and from then on repeated by one launch,
+/// which costs the CPU little, however many kernels it has. Null where this build has
+/// no CUDA. A recording needs a stream of the thread's own (core/device_stream.h); on
+/// the common one the work is done anew in each run.
+/// @param work  queues the same kernels on the same memory each time, on the thread's
+///              stream, and never waits for the GPU
+std::unique_ptr<RepeatedWork> make_repeated_work(std::function<void()> work);
 
 }  // namespace kinflow

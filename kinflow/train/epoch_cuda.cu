@@ -1,7 +1,5 @@
 // Set-up and launches of epochs.
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -227,17 +225,14 @@ void EpochCuda::run(const EpochRows& rows, const EpochReplicas& replicas,
         std::max(1, EpochLaunch<S>::resident(threads, needs.train_bytes));
     const std::int64_t blocks = std::min(replicas.count, resident * s.multiprocessors);
     s.make_slots(blocks);
-    const EpochArguments arguments{
-        .schedule = schedule,
-        .blocks = s.blocks,
-        .first_slot = s.first_slot,
-        .largest_batch = s.schedule.largest,
-        .stash_items = s.stash_items,
-        .rows = rows,
-        .replicas = replicas,
-        .decay_mask = s.decay_mask.get(),
-        .nll_offset = s.setup.nll_offset + 0.5 * s.on_device.flow().dimension *
-                                               std::log(2 * std::numbers::pi)};
+    const EpochArguments arguments{.schedule = schedule,
+                                   .blocks = s.blocks,
+                                   .first_slot = s.first_slot,
+                                   .largest_batch = s.schedule.largest,
+                                   .stash_items = s.stash_items,
+                                   .rows = rows,
+                                   .replicas = replicas,
+                                   .decay_mask = s.decay_mask.get()};
     EpochLaunch<S>::run(blocks, threads, needs.train_bytes, stream, s.on_device.flow(),
                         arguments);
   });

@@ -25,8 +25,6 @@ struct EpochSetup {
   std::int64_t rows = 0;  ///< n
   EpochBlocks blocks = {};
   std::vector<std::int64_t> batch_bounds = {};  ///< from 0 to n, increasing
-  /// Added to every train NLL.
-  double nll_offset = 0;
 };
 
 /// State and settings of R replicas in device memory; [R] unless said otherwise. Blocks
@@ -54,7 +52,7 @@ struct EpochReplicas {
   double* dependence_norm = nullptr;         ///< [R, k]
   std::int64_t* dependence_steps = nullptr;  ///< taken so far
   float* memory = nullptr;      ///< [R, n, p] last known latents; see has_memory
-  double* train_nll = nullptr;  ///< result
+  double* train_nll = nullptr;  ///< result, without the normal density's constant
   std::int64_t* skipped =
       nullptr;  ///< steps with gradients that are not finite, added to
 };

@@ -257,7 +257,7 @@ __device__ __forceinline__ void train_replica(const DeviceFlow& flow,
     __syncthreads();
   }
   exchange_images(flow, r, slot, replica, false);
-  if (threadIdx.x == 0) r.train_nll[replica] = train_nll + a.nll_offset;
+  if (threadIdx.x == 0) r.train_nll[replica] = train_nll;
 }
 
 template <typename S>

@@ -64,7 +64,6 @@ struct EpochArguments {
   EpochRows rows;
   EpochReplicas replicas;
   const float* decay_mask;  ///< image
-  double nll_offset;
 
   __device__ DeviceSlot slot(const DeviceFlow& flow) const {
     const std::int64_t at = blockIdx.x, b = largest_batch, p = flow.dimension;

@@ -8,6 +8,7 @@
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/device.h"
+#include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/run_folder.h"
@@ -112,6 +113,7 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   const auto request = with_defaults(given);
   if (!place.resume) RunFolder::check_free(place.directory);
   check_paths(request.data);
+  const DeviceStream stream(find_device(request.device));
   TrainingGroup group({request}, logger);
   auto& trainer = group.trainer();
   auto record = new_run_record(request);

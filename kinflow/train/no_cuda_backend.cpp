@@ -16,4 +16,8 @@ std::unique_ptr<ReplicaTraining> make_cuda_training(
   return nullptr;
 }
 
+std::unique_ptr<RepeatedWork> make_repeated_work(std::function<void()> /*work*/) {
+  return nullptr;
+}
+
 }  // namespace kinflow

@@ -14,6 +14,7 @@
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/device.h"
+#include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/memory.h"
@@ -185,7 +186,7 @@ class Sweep {
   SweepResult run() {
     if (!place_.resume) folder_.check_free();
     // What this machine lacks is found before anything is written.
-    find_device(request_.runs.at(0).request.device);
+    const DeviceStream stream(find_device(request_.runs.at(0).request.device));
     check_kernels_choice();
     if (place_.resume) {
       lock_ = FolderLock(place_.directory, "sweep");

@@ -121,6 +121,15 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
     estimator_ = engine == Engine::tensor
                      ? make_composed_estimator(dependence, choices)
                      : dependence.make_estimator(choices, data_.train.scalar_type());
+    const auto numbers = at::TensorOptions().device(device).dtype(at::kDouble);
+    const auto batches = static_cast<std::int64_t>(batch_bounds_.size()) - 1;
+    epoch_io_ = {.order = at::empty({data_.train.size(0)}, numbers.dtype(at::kLong)),
+                 .rates = at::empty({batches, flow.replicas(), 1}, numbers),
+                 .active = at::empty({flow.replicas(), 1}, numbers.dtype(at::kBool)),
+                 .train_nll = at::empty({flow.replicas(), 1}, numbers)};
+    if (estimator_->is_repeatable()) {
+      recorded_steps_ = make_repeated_work([this] { take_steps(); });
+    }
   }
   const c10::NoGradGuard no_grad;
   const auto column = [&](at::ScalarType type, double value) {
@@ -141,7 +150,7 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
   best_parameters_ = start.clone();
   reset_memory(at::ones_like(restarts_, at::kBool));
   add_to_history(column(at::kDouble, std::numeric_limits<double>::quiet_NaN()),
-                 initial_nll_, learning_rate(0));
+                 initial_nll_, learning_rate());
 }
 
 void Trainer::reset_memory(const at::Tensor& which) {
@@ -175,8 +184,8 @@ double Trainer::rate_factor(std::int64_t batch) const {
   return std::pow(kRateDecay, static_cast<double>(decays));
 }
 
-at::Tensor Trainer::learning_rate(std::int64_t batch) const {
-  return learning_rates_ * rate_factor_ * rate_factor(batch);
+at::Tensor Trainer::learning_rate() const {
+  return learning_rates_ * rate_factor_ * rate_factor(0);
 }
 
 EpochPlan Trainer::plan_epoch() const {
@@ -205,7 +214,7 @@ void Trainer::run_epoch() {
   // Sums are taken anew from the latents: rounding does not add up, and a checkpoint
   // needs the latents only.
   if (estimator_ && has_memory_) estimator_->reset(estimator_->latents());
-  const auto rate = learning_rate(0);
+  const auto rate = learning_rate();
   const auto plan = plan_epoch();
   const auto columns = static_cast<double>(data_.train.size(1));
   const auto train_nll =
@@ -216,27 +225,39 @@ void Trainer::run_epoch() {
 }
 
 at::Tensor Trainer::run_steps(const EpochPlan& plan) {
-  const auto device = data_.train.device();
-  const auto order = at::tensor(plan.order()).to(device);
-  const auto active = is_stopped().logical_not();
-  const auto batches = plan.batches();
+  epoch_io_.order.copy_(at::tensor(plan.order()));
+  epoch_io_.rates.copy_(learning_rates_ * rate_factor_ *
+                        at::tensor(plan.rate_factors, at::kDouble)
+                            .view({-1, 1, 1})
+                            .to(data_.train.device()));
+  epoch_io_.active.copy_(is_stopped().logical_not());
+  if (recorded_steps_) {
+    recorded_steps_->run();
+  } else {
+    take_steps();
+  }
+  return epoch_io_.train_nll.masked_fill(epoch_io_.active.logical_not(),
+                                         std::numeric_limits<double>::quiet_NaN());
+}
+
+void Trainer::take_steps() {
+  const auto batches = static_cast<std::int64_t>(batch_bounds_.size()) - 1;
   const auto moves =
       dependence_.has_costly_parameters() ? std::min(batches, kCostlySteps) : batches;
-  auto train_nll = at::zeros_like(best_nll_);
+  epoch_io_.train_nll.zero_();
   for (std::int64_t batch = 0; batch < batches; ++batch) {
-    const auto begin = plan.bounds[static_cast<std::size_t>(batch)];
-    const auto count = plan.bounds[static_cast<std::size_t>(batch) + 1] - begin;
+    const auto begin = batch_bounds_[static_cast<std::size_t>(batch)];
+    const auto count = batch_bounds_[static_cast<std::size_t>(batch) + 1] - begin;
     if (batch % kLogDetInterval == 0) {
       log_det_ =
           dependence_.log_det(dependence_.from_unconstrained(state_.unconstrained));
     }
-    train_nll +=
-        step(order.narrow(0, begin, count), learning_rate(batch), active,
+    epoch_io_.train_nll +=
+        step(epoch_io_.order.narrow(0, begin, count), epoch_io_.rates[batch],
+             epoch_io_.active,
              (batch + 1) * moves / batches != batch * moves / batches) *
         (static_cast<double>(count) / static_cast<double>(data_.train.size(0)));
   }
-  return train_nll.masked_fill(active.logical_not(),
-                               std::numeric_limits<double>::quiet_NaN());
 }
 
 at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate,

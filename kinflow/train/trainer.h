@@ -13,6 +13,7 @@
 #include "kinflow/flow/calibration.h"
 #include "kinflow/flow/flow.h"
 #include "kinflow/train/batch_pass.h"
+#include "kinflow/train/cuda_backend.h"
 #include "kinflow/train/options.h"
 #include "kinflow/train/replica_training.h"
 #include "kinflow/train/tensor_file.h"
@@ -136,9 +137,12 @@ class Trainer {
 
   const TrainOptions& shared_options() const { return options_.front(); }
   double rate_factor(std::int64_t batch) const;
-  at::Tensor learning_rate(std::int64_t batch) const;
+  /// Of the epoch's first batch, [R, 1].
+  at::Tensor learning_rate() const;
   EpochPlan plan_epoch() const;
   at::Tensor run_steps(const EpochPlan& plan);
+  /// The steps of an epoch as `epoch_io_` say. It queues the same work each time.
+  void take_steps();
   /// @param rate  [R, 1] float64  @param active  [R, 1] bool
   /// @param moves_dependence  whether the dependence parameters take a step too
   at::Tensor step(const at::Tensor& rows, const at::Tensor& rate,
@@ -175,6 +179,15 @@ class Trainer {
   std::unique_ptr<ReplicaTraining> replica_training_;  // null: steps by tensors,
   std::unique_ptr<BatchPass> pass_;                    // with these two
   std::unique_ptr<BatchEstimator> estimator_;
+  // What steps by tensors are told of an epoch, and what they say, always in the same
+  // place.
+  struct {
+    at::Tensor order;      // [n] int64
+    at::Tensor rates;      // [batches, R, 1] float64
+    at::Tensor active;     // [R, 1] bool
+    at::Tensor train_nll;  // [R, 1] float64
+  } epoch_io_;
+  std::unique_ptr<RepeatedWork> recorded_steps_;  // null: taken one by one
 
   // Options of the replicas, [R, 1] float64 or bool.
   at::Tensor learning_rates_, dependence_rates_, priors_;

@@ -7,6 +7,7 @@
 #include <c10/core/GradMode.h>
 
 #include <cmath>
+#include <numbers>
 #include <optional>
 
 #include "kinflow/core/random.h"
@@ -185,7 +186,8 @@ Result train_on_gpu(const Training& training, std::int64_t replicas) {
         nullptr);
   }
   EXPECT_EQ(skipped.sum().item<std::int64_t>(), 0);
-  const auto nll = train_nll.cpu();
+  const auto nll =
+      (train_nll + 0.5 * static_cast<double>(p) * std::log(2 * std::numbers::pi)).cpu();
   return {.values = values.to(at::kCPU, at::kDouble),
           .unconstrained = unconstrained.cpu(),
           .train_nll = {nll.data_ptr<double>(), nll.data_ptr<double>() + replicas},
