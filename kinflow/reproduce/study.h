@@ -81,8 +81,9 @@ struct SetScores {
 
 /// Trains all methods on a data set and scores its test rows with what validation
 /// chooses. Interrupted where `stop` becomes true between two epochs; NumericalError,
-/// with the set and the method, where no training of a method is sound.
-SetScores run_set(const StudySet& set, const std::atomic<bool>* stop);
+/// with the set and the method, where no training of a method is sound. Warnings of a
+/// method's trainings come as one.
+SetScores run_set(const StudySet& set, const std::atomic<bool>* stop, Logger& logger);
 
 struct StudyPlace {
   std::string directory;

@@ -166,13 +166,32 @@ TEST_F(Studies, RefuseFoldersOfOthers) {
   EXPECT_THROW(run_study(sets, place("b"), logger_), InputError);
 }
 
+struct WarningLog final : Logger {
+  void warning(const std::string& message) override { warnings.push_back(message); }
+  std::vector<std::string> warnings;
+};
+
+TEST_F(Studies, SayOnceForASetAndMethodThatTrainingsDiverged) {
+  auto set = plan(SimulatedDependence::blocks).front().make();
+  auto& diverging = set.methods.front();
+  diverging.runs.back().replicas.learning_rates = {1e5};
+  WarningLog log;
+  run_set(set, nullptr, log);
+  ASSERT_EQ(log.warnings.size(), 1u);
+  const auto& said = log.warnings.front();
+  for (const auto& part : {set.name, diverging.name, std::string("of 2 trainings"),
+                           std::string("training diverged")}) {
+    EXPECT_NE(said.find(part), std::string::npos) << said;
+  }
+}
+
 TEST_F(Studies, DefaultIsWhatFitGivesOnTheSameFiles) {
   for (const auto dependence :
        {SimulatedDependence::blocks, SimulatedDependence::relationship}) {
     SCOPED_TRACE(static_cast<int>(dependence));
     const auto name = dependence == SimulatedDependence::blocks ? "b" : "r";
     const auto sets = plan(dependence);
-    const auto scores = run_set(sets[1].make(), nullptr);
+    const auto scores = run_set(sets[1].make(), nullptr, logger_);
 
     auto options = small_simulation(dependence);
     options.shape = PlaneShape::sign;
