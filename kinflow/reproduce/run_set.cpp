@@ -136,16 +136,6 @@ void check_finite(const std::vector<Score>& scores) {
 
 }  // namespace
 
-std::int64_t trainings_of(const Method& method) {
-  std::int64_t count = 0;
-  for (const auto& run : method.runs) {
-    const bool is_grid = run.train.schedule == Schedule::grid;
-    count += run.replicas.count *
-             (is_grid ? static_cast<std::int64_t>(run.train.grid.size()) : 1);
-  }
-  return count;
-}
-
 const Score& SetScores::score_of(const std::string& method) const {
   const auto found =
       std::find_if(scores.begin(), scores.end(),

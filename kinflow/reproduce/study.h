@@ -34,9 +34,6 @@ struct Method {
   std::string calibrated_name = {};
 };
 
-/// Trainings that a method takes: its runs times their replicas and grids.
-std::int64_t trainings_of(const Method& method);
-
 /// Rows of a method, ready to be trained.
 struct StudyRows {
   FitRows rows;

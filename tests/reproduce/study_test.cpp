@@ -92,14 +92,18 @@ void expect_same(const StudyResult& left, const StudyResult& right) {
 TEST(PaperProtocol, HasTheTrainingsOfAppendixB) {
   MethodSettings settings;
   settings.dependence = in_blocks();
-  EXPECT_EQ(trainings_of(paper_baseline(settings)), 4 * 3);
-  EXPECT_EQ(trainings_of(paper_grid(settings)), 12 * 4 * 3);
-  EXPECT_EQ(trainings_of(paper_joint(settings)), 4 * 4 * 3);
-  EXPECT_EQ(trainings_of(default_fit(settings)), kDefaultReplicas);
+  const auto grid = paper_grid(settings);
+  EXPECT_EQ(paper_baseline(settings).runs.size(), 4u * 3);
+  EXPECT_EQ(grid.runs.size(), 4u * 3);
+  EXPECT_EQ(paper_joint(settings).runs.size(), 4u * 4 * 3);
+  for (const auto& run : grid.runs) {
+    EXPECT_EQ(run.train.grid.size(), 12u);
+    EXPECT_EQ(run.replicas.count, 1);
+  }
   settings.dependence = {};
   settings.dependence.relationships = {"g.npy"};
   const auto alternating = paper_alternating(settings);
-  EXPECT_EQ(trainings_of(alternating), 4 * 4 * 3);
+  EXPECT_EQ(alternating.runs.size(), 4u * 4 * 3);
   for (const auto& run : alternating.runs) {
     EXPECT_EQ(run.train.epochs, 125);
     EXPECT_EQ(run.train.stage_epochs, 25);
