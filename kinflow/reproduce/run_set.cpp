@@ -5,32 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
+#include "kinflow/evaluate/recovered_correlations.h"
 #include "kinflow/reproduce/study.h"
 #include "kinflow/train/training_group.h"
 
 namespace kinflow {
 namespace {
-
-// The correlation of each label, 0 where none was learned.
-std::vector<double> correlations_of(const LearnedDependence& learned,
-                                    const std::vector<std::string>& labels) {
-  std::map<std::string, double> known;
-  for (std::size_t i = 0; i < learned.labels.size(); ++i) {
-    known[learned.labels[i]] = learned.parameters.at(i);
-  }
-  std::vector<double> found;
-  for (const auto& label : labels) {
-    const auto at = known.find(label);
-    found.push_back(at == known.end() ? 0 : at->second);
-  }
-  return found;
-}
 
 double mean_nll(const at::Tensor& log_densities) {
   return -log_densities.mean().item<double>();
