@@ -77,11 +77,11 @@ at::Tensor standard_normal_rows(std::int64_t rows, std::int64_t columns,
 
 EndlessTraining::EndlessTraining(const FlowOptions& options, RowsAre rows_are)
     : flow_(std::make_unique<Flow>(options, std::vector<std::uint64_t>{0})) {
-  TrainOptions train{.schedule = Schedule::baseline,
-                     .epochs = kManySteps,
-                     .batch_size = kBatchRows,
-                     .learning_rate = 1e-3,
-                     .patience = kManySteps};
+  TrainOptions train{{.schedule = Schedule::baseline,
+                      .epochs = kManySteps,
+                      .batch_size = kBatchRows,
+                      .patience = kManySteps},
+                     {.learning_rate = 1e-3}};
   law_ = std::make_unique<Independent>(kEpochRows);
   if (options.kind == FlowKind::affine) {
     rows_ = chained_rows(kEpochRows, options.dimension);

@@ -122,8 +122,8 @@ void add_training_options(CLI::App& verb, FitGiven& given) {
       ->check(number_in(kSmallestParameter, kLargestParameter));
   verb.add_option(
           "--dependence-rate", given.dependence_rate,
-          "Learning rate of rho or lambda, times the flow's (default: 10; 1 with "
-          "the pairs estimator)")
+          "Learning rate of rho or lambda in all replicas, as a multiple of the first "
+          "--learning-rate (default: 10; 1 with the pairs estimator)")
       ->check(number_in(0, kLargestRate));
   verb.add_option("--prior", train.prior,
                   "Beta(1 + prior, 1 + prior) prior of rho or lambda; 0: none")

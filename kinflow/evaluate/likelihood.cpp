@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <numbers>
-#include <unordered_map>
 
 #include "kinflow/core/error.h"
 #include "kinflow/flow/density.h"
@@ -189,29 +188,6 @@ Likelihood evaluate_given(const Model& model, const TableRows& observed,
       summarize((at::stack(densities) + weights.unsqueeze(1)).logsumexp(0), rows);
   result.joint_log_density_nats = finite_joint(joint);
   return result;
-}
-
-CorrelationError correlation_error(const LearnedDependence& learned,
-                                   const std::vector<std::string>& true_labels,
-                                   const std::vector<double>& true_correlations) {
-  std::unordered_map<std::string, double> truth;
-  for (std::size_t i = 0; i < true_labels.size(); ++i) {
-    truth[true_labels[i]] = true_correlations[i];
-  }
-  CorrelationError error;
-  for (std::size_t i = 0; i < learned.labels.size(); ++i) {
-    const auto found = truth.find(learned.labels[i]);
-    if (found == truth.end()) continue;
-    const double difference = learned.parameters[i] - found->second;
-    error.mean_squared += difference * difference;
-    error.mean_absolute += std::abs(difference);
-    ++error.blocks;
-  }
-  if (error.blocks > 0) {
-    error.mean_squared /= static_cast<double>(error.blocks);
-    error.mean_absolute /= static_cast<double>(error.blocks);
-  }
-  return error;
 }
 
 }  // namespace kinflow

@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "kinflow/evaluate/row_law.h"
 #include "kinflow/train/model.h"
@@ -61,15 +59,5 @@ at::Tensor member_log_weights(const LatentResult& observed, const RowLaws& laws,
 Likelihood evaluate_given(const Model& model, const TableRows& observed,
                           const TableRows& rows, const RowLaws& laws,
                           const RowLaws* observed_laws);
-
-/// How far learned correlations are from the truth; blocks of one row do not count.
-struct CorrelationError {
-  std::int64_t blocks = 0;
-  double mean_squared = 0;
-  double mean_absolute = 0;
-};
-CorrelationError correlation_error(const LearnedDependence& learned,
-                                   const std::vector<std::string>& true_labels,
-                                   const std::vector<double>& true_correlations);
 
 }  // namespace kinflow

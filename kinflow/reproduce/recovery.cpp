@@ -1,9 +1,8 @@
 // How near learned correlations of blocks come to the true ones.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "kinflow/core/atomic_file.h"
+#include "kinflow/evaluate/recovered_correlations.h"
 #include "kinflow/report/recovery_figure.h"
 #include "kinflow/report/text_table.h"
 #include "kinflow/reproduce/experiments.h"
@@ -32,23 +31,11 @@ std::vector<Method> methods_for(const MethodSettings& settings) {
           one_training(settings, Estimator::memory), default_fit(settings)};
 }
 
-// True correlations of the blocks of at least two rows, in the order of the scores.
-struct Truth {
-  std::vector<double> correlations;
-  std::vector<std::int64_t> sizes;
-};
-
-Truth truth_of(std::uint64_t seed) {
+// Its blocks are in the order of the scores.
+RepeatedBlocks truth_of(std::uint64_t seed) {
   SimulateOptions options;
   options.seed = seed;
-  const auto simulation = simulate_latents(options);
-  Truth truth;
-  for (std::size_t b = 0; b < simulation.block_sizes.size(); ++b) {
-    if (simulation.block_sizes[b] < 2) continue;
-    truth.correlations.push_back(simulation.within_block_correlation[b]);
-    truth.sizes.push_back(simulation.block_sizes[b]);
-  }
-  return truth;
+  return repeated_blocks(simulate_latents(options));
 }
 
 struct Errors {
@@ -57,26 +44,22 @@ struct Errors {
 };
 
 Errors errors_of(const Row& row, const StudyResult& result,
-                 const std::vector<Truth>& truths) {
+                 const std::vector<RepeatedBlocks>& truths) {
   Errors errors;
   errors.points.title = row.heading;
   std::vector<double> squared, absolute;
   for (std::size_t i = 0; i < truths.size(); ++i) {
-    const auto& score = result.sets[i].score_of(row.method);
+    const auto& learned = result.sets[i].score_of(row.method).learned;
     const auto& truth = truths[i];
-    double squares = 0, distances = 0;
-    for (std::size_t b = 0; b < truth.correlations.size(); ++b) {
-      const double learned = score.learned.at(b);
-      const double error = learned - truth.correlations[b];
-      squares += error * error;
-      distances += std::abs(error);
-      errors.points.true_rho.push_back(truth.correlations[b]);
-      errors.points.learned_rho.push_back(learned);
-      errors.points.block_size.push_back(static_cast<double>(truth.sizes[b]));
-    }
-    const auto count = static_cast<double>(truth.correlations.size());
-    squared.push_back(squares / count);
-    absolute.push_back(distances / count);
+    const auto error = correlation_error(learned, truth.correlations);
+    squared.push_back(error.mean_squared);
+    absolute.push_back(error.mean_absolute);
+    const auto append = [](std::vector<double>& to, const auto& values) {
+      to.insert(to.end(), values.begin(), values.end());
+    };
+    append(errors.points.true_rho, truth.correlations);
+    append(errors.points.learned_rho, learned);
+    append(errors.points.block_size, truth.sizes);
   }
   errors.squared = mean_and_standard_error(squared);
   errors.absolute = mean_and_standard_error(absolute);
@@ -97,7 +80,7 @@ ExperimentReport reproduce_recovery(const ExperimentOptions& options, Logger& lo
   plan.methods = methods_for;
   const auto result = run_study(plan_simulated_sets(plan, logger),
                                 study_place(options, "rho-recovery"), logger);
-  std::vector<Truth> truths;
+  std::vector<RepeatedBlocks> truths;
   for (const auto seed : plan.seeds) truths.push_back(truth_of(seed));
   TextTable table({{"Crescent in blocks", Align::kLeft},
                    {"MSE of rho"},

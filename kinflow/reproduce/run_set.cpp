@@ -5,31 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/log.h"
+#include "kinflow/evaluate/recovered_correlations.h"
 #include "kinflow/reproduce/study.h"
 #include "kinflow/train/training_group.h"
 
 namespace kinflow {
 namespace {
-
-// The correlation of each label, 0 where none was learned.
-std::vector<double> correlations_of(const LearnedDependence& learned,
-                                    const std::vector<std::string>& labels) {
-  std::map<std::string, double> known;
-  for (std::size_t i = 0; i < learned.labels.size(); ++i) {
-    known[learned.labels[i]] = learned.parameters.at(i);
-  }
-  std::vector<double> found;
-  for (const auto& label : labels) {
-    const auto at = known.find(label);
-    found.push_back(at == known.end() ? 0 : at->second);
-  }
-  return found;
-}
 
 double mean_nll(const at::Tensor& log_densities) {
   return -log_densities.mean().item<double>();
@@ -43,8 +29,28 @@ void train(Trainer& trainer, const std::atomic<bool>* stop) {
   }
 }
 
+class WarningList final : public Logger {
+ public:
+  void warning(const std::string& message) override { all.push_back(message); }
+  std::vector<std::string> all;
+};
+
+// One line for all trainings of a method.
+std::string summary_of(const std::vector<std::string>& warnings,
+                       const Trainer& trainer) {
+  std::int64_t failed = 0;
+  for (std::int64_t replica = 0; replica < trainer.replicas(); ++replica) {
+    failed += trainer.has_failed(replica);
+  }
+  return fmt::format(
+      "{} warning{} of {} training{}, {} of which diverged for good; the first: {}",
+      warnings.size(), warnings.size() == 1 ? "" : "s", trainer.replicas(),
+      trainer.replicas() == 1 ? "" : "s", failed, warnings.front());
+}
+
 void run_method(const StudySet& set, const Method& method,
-                const std::atomic<bool>* stop, std::vector<Score>& scores) {
+                const std::atomic<bool>* stop, std::vector<Score>& scores,
+                Logger& logger) {
   const auto& shared = method.runs.front();
   const auto take_threads = [&] {
     if (shared.device == "cpu") set_threads(shared.threads);
@@ -56,12 +62,17 @@ void run_method(const StudySet& set, const Method& method,
   train(group.trainer(), stop);
   take_threads();
 
-  const auto& trainer = group.trainer();
+  auto& trainer = group.trainer();
   const auto ranked = group.ranked_replicas();
   const auto best = ranked.front();
-  Logger silent;
+  WarningList warnings;
+  warnings.all = trainer.take_warnings();
   const nlohmann::json record = {{"request", {}}, {"data_hash", ""}};
-  auto learned = group.finish(group.run_of(best), record, silent).model.dependence;
+  auto learned = group.finish(group.run_of(best), record, warnings).model.dependence;
+  if (!warnings.all.empty()) {
+    logger.warning(fmt::format("{}, {}: {}", set.name, method.name,
+                               summary_of(warnings.all, trainer)));
+  }
   if (method.keeps_trained) {
     learned = group.dependence().with_parameters(trainer.best_parameters(best));
   }
@@ -110,16 +121,6 @@ void check_finite(const std::vector<Score>& scores) {
 
 }  // namespace
 
-std::int64_t trainings_of(const Method& method) {
-  std::int64_t count = 0;
-  for (const auto& run : method.runs) {
-    const bool is_grid = run.train.schedule == Schedule::grid;
-    count += run.replicas.count *
-             (is_grid ? static_cast<std::int64_t>(run.train.grid.size()) : 1);
-  }
-  return count;
-}
-
 const Score& SetScores::score_of(const std::string& method) const {
   const auto found =
       std::find_if(scores.begin(), scores.end(),
@@ -130,12 +131,12 @@ const Score& SetScores::score_of(const std::string& method) const {
       method));
 }
 
-SetScores run_set(const StudySet& set, const std::atomic<bool>* stop) {
+SetScores run_set(const StudySet& set, const std::atomic<bool>* stop, Logger& logger) {
   const auto start = std::chrono::steady_clock::now();
   SetScores result{.name = set.name, .seconds = 0, .scores = {}};
   for (const auto& method : set.methods) {
     try {
-      run_method(set, method, stop, result.scores);
+      run_method(set, method, stop, result.scores, logger);
       check_finite(result.scores);
     } catch (const NumericalError& error) {
       throw NumericalError(

@@ -151,15 +151,22 @@ StudySet make_set(const std::shared_ptr<const SeedData>& seed,
   };
   set.test.data = points(simulation->test);
   set.methods = plan.methods(settings);
-  // Blocks of one row have no correlation.
-  for (std::size_t b = 0; b < simulation->block_sizes.size(); ++b) {
-    if (simulation->block_sizes[b] < 2) continue;
-    set.labels.push_back(simulated_block_label(static_cast<std::int64_t>(b)));
-  }
+  set.labels = repeated_blocks(*simulation).labels;
   return set;
 }
 
 }  // namespace
+
+RepeatedBlocks repeated_blocks(const Simulation& simulation) {
+  RepeatedBlocks repeated;
+  for (std::size_t b = 0; b < simulation.block_sizes.size(); ++b) {
+    if (simulation.block_sizes[b] < 2) continue;
+    repeated.labels.push_back(simulated_block_label(static_cast<std::int64_t>(b)));
+    repeated.sizes.push_back(simulation.block_sizes[b]);
+    repeated.correlations.push_back(simulation.within_block_correlation[b]);
+  }
+  return repeated;
+}
 
 double paper_bound(PlaneShape shape) {
   switch (shape) {

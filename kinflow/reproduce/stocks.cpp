@@ -236,6 +236,7 @@ ExperimentReport reproduce_stocks(const ExperimentOptions& options,
     text += fmt::format("\n{}", comparison_table(column, options.quick));
   }
   text += fmt::format("\n{}", choice_table(column, rows));
+  write_returns(options.directory + "/data", data->returns, data->parts);
   write_file_atomically(options.directory + "/scores.csv", scores_as_csv(result.sets));
   write_report(options.directory, "stocks", report);
   return report;

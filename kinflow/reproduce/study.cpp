@@ -206,7 +206,7 @@ StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& pla
       },
       [&](Item item) {
         const DeviceStream stream(device);
-        auto scores = run_set(item.set, place.stop);
+        auto scores = run_set(item.set, place.stop, logger);
         // At once: an earlier set may take longer, or fail.
         folder.keep(scores);
         return std::pair(item.place, std::move(scores));

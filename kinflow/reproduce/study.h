@@ -34,9 +34,6 @@ struct Method {
   std::string calibrated_name = {};
 };
 
-/// Trainings that a method takes: its runs times their replicas and grids.
-std::int64_t trainings_of(const Method& method);
-
 /// Rows of a method, ready to be trained.
 struct StudyRows {
   FitRows rows;
@@ -81,8 +78,9 @@ struct SetScores {
 
 /// Trains all methods on a data set and scores its test rows with what validation
 /// chooses. Interrupted where `stop` becomes true between two epochs; NumericalError,
-/// with the set and the method, where no training of a method is sound.
-SetScores run_set(const StudySet& set, const std::atomic<bool>* stop);
+/// with the set and the method, where no training of a method is sound. Warnings of a
+/// method's trainings come as one.
+SetScores run_set(const StudySet& set, const std::atomic<bool>* stop, Logger& logger);
 
 struct StudyPlace {
   std::string directory;

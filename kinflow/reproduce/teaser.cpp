@@ -10,9 +10,11 @@
 
 #include "kinflow/data/simulate.h"
 #include "kinflow/evaluate/likelihood.h"
+#include "kinflow/evaluate/recovered_correlations.h"
 #include "kinflow/report/four_panel.h"
 #include "kinflow/report/text_table.h"
 #include "kinflow/reproduce/experiments.h"
+#include "kinflow/reproduce/simulated_sets.h"
 #include "kinflow/train/fit.h"
 
 namespace kinflow {
@@ -130,12 +132,10 @@ Teaser run_teaser(const TeaserOptions& options, Logger& logger) {
   const auto picture = directory + "/density.png";
   write_picture(picture, simulation, baseline, joint);
 
-  std::vector<std::string> labels;
-  for (std::size_t i = 0; i < simulation.block_sizes.size(); ++i) {
-    labels.push_back(simulated_block_label(static_cast<std::int64_t>(i)));
-  }
-  const auto error = correlation_error(joint.result.model.dependence, labels,
-                                       simulation.within_block_correlation);
+  const auto blocks = repeated_blocks(simulation);
+  const auto error =
+      correlation_error(correlations_of(joint.result.model.dependence, blocks.labels),
+                        blocks.correlations);
   TextTable table({{"Abs, 10,000 rows in blocks", Align::kLeft},
                    {"test NLL (nats)"},
                    {"above entropy"},
@@ -154,7 +154,7 @@ Teaser run_teaser(const TeaserOptions& options, Logger& logger) {
       .table = fmt::format(
           "{}\nlearned rho of {} blocks with repeats: mean squared error "
           "{:.3f}, mean absolute error {:.3f}\n",
-          table.plain(), error.blocks, error.mean_squared, error.mean_absolute),
+          table.plain(), blocks.labels.size(), error.mean_squared, error.mean_absolute),
       .picture = picture,
       .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
                      .count()};

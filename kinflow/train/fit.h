@@ -32,7 +32,7 @@ struct FitRequest {
   std::int64_t ensemble = 1;
   std::string device = "cpu";
   std::int64_t threads = 1;
-  TrainOptions train;  ///< what all replicas have in common
+  SharedTrainOptions train;
   ReplicaOptions replicas;
 };
 
@@ -43,8 +43,8 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
 
 /// Defaults for a dependence and an estimator, its own where none is given: memory
 /// where a row depends on few others or a matrix is only multiplied, else hybrid.
-TrainOptions default_train_options(const DependenceRequest& dependence,
-                                   std::optional<Estimator> estimator = {});
+SharedTrainOptions default_train_options(const DependenceRequest& dependence,
+                                         std::optional<Estimator> estimator = {});
 
 /// The options of each replica of a request with defaults, for one start or grid, and
 /// the seeds of their weights. The first has the request's own seed.

@@ -32,9 +32,9 @@ const Names<SplitBy>& split_by_names() {
   return names;
 }
 
-TrainOptions default_train_options(const DependenceRequest& dependence,
-                                   std::optional<Estimator> estimator) {
-  TrainOptions options;
+SharedTrainOptions default_train_options(const DependenceRequest& dependence,
+                                         std::optional<Estimator> estimator) {
+  SharedTrainOptions options;
   // Pairs of a matrix that is only multiplied cost a solution for every row.
   const bool wants_memory = has_few_relatives(dependence) ||
                             dependence.solver == RelationshipSolver::iterative;
@@ -113,7 +113,7 @@ std::vector<ReplicaPlan> plan_replicas(const FitRequest& request) {
   };
   std::vector<ReplicaPlan> plans;
   for (std::int64_t replica = 0; replica < given.count; ++replica) {
-    auto options = request.train;
+    TrainOptions options{request.train, {}};
     auto rest = static_cast<std::size_t>(replica);
     options.learning_rate = next(rest, given.learning_rates);
     // The dependence learns at the same pace in all of them.

@@ -63,7 +63,7 @@ FlowOptions flow_options_from(const JsonReader& json) {
           .permutation_seed = json.seed("permutation_seed")};
 }
 
-nlohmann::json to_json(const TrainOptions& options) {
+nlohmann::json to_json(const SharedTrainOptions& options) {
   return {{"schedule", name_of(schedule_names(), options.schedule)},
           {"estimator", name_of(estimator_names(), options.estimator)},
           {"epochs", options.epochs},
@@ -76,7 +76,7 @@ nlohmann::json to_json(const TrainOptions& options) {
           {"stage_epochs", options.stage_epochs}};
 }
 
-TrainOptions train_options_from(const JsonReader& json) {
+SharedTrainOptions train_options_from(const JsonReader& json) {
   return {.schedule = json.one_of("schedule", schedule_names()),
           .estimator = json.one_of("estimator", estimator_names()),
           .epochs = json.integer("epochs", 1, kManySteps),

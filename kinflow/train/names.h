@@ -32,12 +32,11 @@ std::string name_of(const Names<Enum>& names, Enum value) {
 }
 
 nlohmann::json to_json(const FlowOptions& options);
-/// Without what ReplicaOptions holds.
-nlohmann::json to_json(const TrainOptions& options);
+nlohmann::json to_json(const SharedTrainOptions& options);
 nlohmann::json to_json(const ReplicaOptions& options);
 /// Reads what to_json wrote and checks every range; InputError where one is off.
 FlowOptions flow_options_from(const JsonReader& json);
-TrainOptions train_options_from(const JsonReader& json);
+SharedTrainOptions train_options_from(const JsonReader& json);
 ReplicaOptions replica_options_from(const JsonReader& json);
 
 }  // namespace kinflow

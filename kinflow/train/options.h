@@ -31,39 +31,48 @@ inline constexpr std::int64_t kManySteps = 1'000'000'000;
 inline constexpr double kSmallestParameter = 1e-6;  ///< of start and grid
 inline constexpr double kLargestParameter = 1 - 1e-6;
 
-/// Of one replica. The defaults of the members are those for blocks;
-/// default_train_options() in fit.h knows others.
-struct TrainOptions {
+/// What the replicas of a fit have in common. The defaults of the members are those for
+/// blocks; default_train_options() in fit.h knows others.
+struct SharedTrainOptions {
   Schedule schedule = Schedule::joint;
   Estimator estimator = Estimator::memory;
   std::int64_t epochs = 100;
   std::int64_t batch_size = 256;
-  double learning_rate = 0.01;
-  /// Coupled, on the flow alone, the first layers of its networks excepted.
-  double weight_decay = 0.001;
   std::int64_t patience =
       30;                  ///< epochs without a better validation NLL before stopping
   std::uint64_t seed = 0;  ///< of the initial weights and the order of rows
 
-  /// Start of every dependence parameter, in (0, 1).
-  double start = 0.3;
-  /// Learning rate of the dependence parameters as a multiple of the flow's. Their
-  /// exact gradient bears a large one, and a rho that lags behind inflates the latents.
+  /// Learning rate of the dependence parameters as a multiple of the flow's, in a fit
+  /// of its first replica's. Their exact gradient bears a large one, and a rho that
+  /// lags behind inflates the latents.
   double dependence_rate = 10;
   /// Every dependence parameter has a Beta(1 + prior, 1 + prior) prior; 0: none.
   double prior = 1;
-  /// Share of memory in the flow's gradient of the hybrid estimator.
-  double memory_share = 0.25;
   /// Values of the dependence parameter that schedule `grid` tries.
   std::vector<double> grid = {};
   /// Schedule `alternating`: epochs of the flow between two stages of the parameters.
   std::int64_t stage_epochs = 25;
 };
 
+/// What a replica has of its own.
+struct OwnTrainOptions {
+  double learning_rate = 0.01;
+  /// Coupled, on the flow alone, the first layers of its networks excepted.
+  double weight_decay = 0.001;
+  /// Share of memory in the flow's gradient of the hybrid estimator.
+  double memory_share = 0.25;
+  /// Start of every dependence parameter, in (0, 1).
+  double start = 0.3;
+};
+
+/// Of one replica.
+struct TrainOptions : SharedTrainOptions, OwnTrainOptions {};
+
 inline constexpr std::int64_t kDefaultReplicas = 8;
 inline constexpr std::int64_t kMostReplicas = 100'000;
 
-/// The replicas of one fit, of which validation chooses. Each has its own initial
+/// The replicas of one fit, of which validation chooses, and the values from which
+/// plan_replicas() in fit.h gives each its OwnTrainOptions. Each has its own initial
 /// weights. They take the values below in turn, the learning rates first. A list that
 /// is empty gets its defaults from with_defaults().
 struct ReplicaOptions {

@@ -79,6 +79,12 @@ TEST(ReproduceStocks, ReportsScoresTestsAndTheCutsInTime) {
   EXPECT_NE(scores.find("stocks-4001,\"pair: default, mixture of 4\",8,"),
             std::string::npos)
       << scores;
+  const auto rows = content_of(out + "/data/train.csv");
+  EXPECT_EQ(rows.substr(0, rows.find('\n')), "return1,return2,pair,date,day");
+  run_well(Arguments{"fit", out + "/data/train.csv", "--valid", out + "/data/valid.csv",
+                     "--columns", "return1,return2", "--group", "pair", "--out",
+                     folder.path("run")} +
+           small_fit({}, "1"));
 
   // A finished study is not run again, and other prices are another study.
   const auto again =

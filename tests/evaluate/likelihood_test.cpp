@@ -9,6 +9,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/dependence/relationship.h"
+#include "kinflow/evaluate/recovered_correlations.h"
 #include "kinflow/evaluate/sample.h"
 
 namespace kinflow {
@@ -139,11 +140,13 @@ TEST(Likelihood, RowsGivenObservedOnesFollowTheConditionalLaw) {
   EXPECT_NEAR(*dense.joint_log_density_nats, *result.joint_log_density_nats, 1e-9);
 }
 
-TEST(CorrelationError, CountsBlocksOnce) {
-  const auto error = correlation_error(kBlocks, {"y", "x", "z"}, {0.5, 0.6, 0.1});
-  EXPECT_EQ(error.blocks, 2);
-  EXPECT_NEAR(error.mean_absolute, (0.1 + 0.3) / 2, 1e-12);
-  EXPECT_NEAR(error.mean_squared, (0.01 + 0.09) / 2, 1e-12);
+TEST(CorrelationError, CountsBlocksOnceAndThoseThatWereNotLearnedAsZero) {
+  const auto learned = correlations_of(kBlocks, {"y", "x", "z"});
+  EXPECT_EQ(learned.back(), 0);
+  const auto error = correlation_error(learned, {0.5, 0.6, 0.1});
+  EXPECT_NEAR(error.mean_absolute, (0.1 + 0.3 + 0.1) / 3, 1e-12);
+  EXPECT_NEAR(error.mean_squared, (0.01 + 0.09 + 0.01) / 3, 1e-12);
+  EXPECT_EQ(correlation_error({}, {}).mean_squared, 0);
 }
 
 double latent_correlation(const Model& model, const at::Tensor& first,

@@ -92,14 +92,18 @@ void expect_same(const StudyResult& left, const StudyResult& right) {
 TEST(PaperProtocol, HasTheTrainingsOfAppendixB) {
   MethodSettings settings;
   settings.dependence = in_blocks();
-  EXPECT_EQ(trainings_of(paper_baseline(settings)), 4 * 3);
-  EXPECT_EQ(trainings_of(paper_grid(settings)), 12 * 4 * 3);
-  EXPECT_EQ(trainings_of(paper_joint(settings)), 4 * 4 * 3);
-  EXPECT_EQ(trainings_of(default_fit(settings)), kDefaultReplicas);
+  const auto grid = paper_grid(settings);
+  EXPECT_EQ(paper_baseline(settings).runs.size(), 4u * 3);
+  EXPECT_EQ(grid.runs.size(), 4u * 3);
+  EXPECT_EQ(paper_joint(settings).runs.size(), 4u * 4 * 3);
+  for (const auto& run : grid.runs) {
+    EXPECT_EQ(run.train.grid.size(), 12u);
+    EXPECT_EQ(run.replicas.count, 1);
+  }
   settings.dependence = {};
   settings.dependence.relationships = {"g.npy"};
   const auto alternating = paper_alternating(settings);
-  EXPECT_EQ(trainings_of(alternating), 4 * 4 * 3);
+  EXPECT_EQ(alternating.runs.size(), 4u * 4 * 3);
   for (const auto& run : alternating.runs) {
     EXPECT_EQ(run.train.epochs, 125);
     EXPECT_EQ(run.train.stage_epochs, 25);
@@ -166,13 +170,32 @@ TEST_F(Studies, RefuseFoldersOfOthers) {
   EXPECT_THROW(run_study(sets, place("b"), logger_), InputError);
 }
 
+struct WarningLog final : Logger {
+  void warning(const std::string& message) override { warnings.push_back(message); }
+  std::vector<std::string> warnings;
+};
+
+TEST_F(Studies, SayOnceForASetAndMethodThatTrainingsDiverged) {
+  auto set = plan(SimulatedDependence::blocks).front().make();
+  auto& diverging = set.methods.front();
+  diverging.runs.back().replicas.learning_rates = {1e5};
+  WarningLog log;
+  run_set(set, nullptr, log);
+  ASSERT_EQ(log.warnings.size(), 1u);
+  const auto& said = log.warnings.front();
+  for (const auto& part : {set.name, diverging.name, std::string("of 2 trainings"),
+                           std::string("training diverged")}) {
+    EXPECT_NE(said.find(part), std::string::npos) << said;
+  }
+}
+
 TEST_F(Studies, DefaultIsWhatFitGivesOnTheSameFiles) {
   for (const auto dependence :
        {SimulatedDependence::blocks, SimulatedDependence::relationship}) {
     SCOPED_TRACE(static_cast<int>(dependence));
     const auto name = dependence == SimulatedDependence::blocks ? "b" : "r";
     const auto sets = plan(dependence);
-    const auto scores = run_set(sets[1].make(), nullptr);
+    const auto scores = run_set(sets[1].make(), nullptr, logger_);
 
     auto options = small_simulation(dependence);
     options.shape = PlaneShape::sign;

@@ -95,11 +95,12 @@ TrainingSetup setup_of(Structure structure, Estimator estimator, Schedule schedu
   TrainingSetup setup{
       .law = make_small_law(structure, batches * kBatchSize),
       .replicas = std::vector<ReplicaSetup>(static_cast<std::size_t>(replicas),
-                                            {.options = {.schedule = schedule,
-                                                         .estimator = estimator,
-                                                         .epochs = epochs,
-                                                         .batch_size = kBatchSize,
-                                                         .patience = 1000}}),
+                                            {.options = {{.schedule = schedule,
+                                                          .estimator = estimator,
+                                                          .epochs = epochs,
+                                                          .batch_size = kBatchSize,
+                                                          .patience = 1000},
+                                                         {}}}),
       .type = at::kFloat};
   for (std::uint64_t r = 0; r < setup.replicas.size(); ++r) {
     setup.replicas[r].seed = r + 1;

@@ -20,14 +20,13 @@ struct Case {
 };
 
 ReplicaSetup replica_with(Schedule schedule, Estimator estimator) {
-  return {.options = {.schedule = schedule,
-                      .estimator = estimator,
-                      .epochs = kEpochs,
-                      .batch_size = kBatchSize,
-                      .learning_rate = 0.01,
-                      .patience = 1000,
-                      .memory_share = 0.3,
-                      .stage_epochs = 3}};
+  return {.options = {{.schedule = schedule,
+                       .estimator = estimator,
+                       .epochs = kEpochs,
+                       .batch_size = kBatchSize,
+                       .patience = 1000,
+                       .stage_epochs = 3},
+                      {.learning_rate = 0.01, .memory_share = 0.3}}};
 }
 
 // Two replicas that differ in numbers only.

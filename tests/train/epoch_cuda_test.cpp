@@ -258,7 +258,7 @@ TEST(EpochCuda, TrainsBlocksAsTensorsDo) {
          {Estimator::pairs, Estimator::memory, Estimator::hybrid}) {
       SCOPED_TRACE(static_cast<int>(correlation) * 10 + static_cast<int>(estimator));
       expect_the_same_training({.flow = {.dimension = 2},
-                                .options = {.estimator = estimator},
+                                .options = {{.estimator = estimator}, {}},
                                 .law = &law,
                                 .blocks = &law,
                                 .data = rows(2)});
@@ -271,7 +271,7 @@ TEST(EpochCuda, TrainsWithCorrelationsHeldFixed) {
   const Blocks law(some_blocks());
   expect_the_same_training(
       {.flow = {.dimension = 3, .hidden = {20}, .bins = 5},
-       .options = {.schedule = Schedule::grid, .estimator = Estimator::hybrid},
+       .options = {{.schedule = Schedule::grid, .estimator = Estimator::hybrid}, {}},
        .law = &law,
        .blocks = &law,
        .data = rows(3)});
@@ -281,7 +281,8 @@ TEST(EpochCuda, TrainsIndependentRowsOfEveryKindOfFlow) {
   SKIP_WITHOUT_GPU();
   const Independent law(400);
   // At larger rates some of these flows blow up at first, and rounding with them.
-  const TrainOptions options{.schedule = Schedule::baseline, .learning_rate = 0.002};
+  const TrainOptions options{{.schedule = Schedule::baseline},
+                             {.learning_rate = 0.002}};
   for (const auto& flow : std::vector<FlowOptions>{
            {.dimension = 1, .layers = 2, .hidden = {8}, .bins = 5},
            {.dimension = 2, .context = 2, .layers = 2, .hidden = {8, 8}, .bins = 5},
@@ -304,7 +305,7 @@ TEST(EpochCuda, AReplicaDoesNotDependOnTheOthers) {
   SKIP_WITHOUT_GPU();
   const Blocks law(some_blocks());
   Training training{.flow = {.dimension = 2},
-                    .options = {.estimator = Estimator::hybrid},
+                    .options = {{.estimator = Estimator::hybrid}, {}},
                     .law = &law,
                     .blocks = &law,
                     .data = rows(2)};

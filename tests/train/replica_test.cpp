@@ -10,11 +10,8 @@ constexpr std::int64_t kRows = 300;
 
 // Options that all replicas of a training have in common.
 TrainOptions shared_options() {
-  return {.epochs = 8,
-          .batch_size = 90,
-          .patience = 1000,
-          .memory_share = 0.3,
-          .stage_epochs = 3};
+  return {{.epochs = 8, .batch_size = 90, .patience = 1000, .stage_epochs = 3},
+          {.memory_share = 0.3}};
 }
 
 // Four replicas that differ in all that they may.

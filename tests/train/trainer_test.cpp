@@ -44,11 +44,8 @@ at::Tensor some_relationship(std::int64_t rows) {
 void expect_step_follows_the_dense_gradient(const Dependence& law, double start) {
   const std::int64_t rows = law.rows();
   const auto data = normal({rows, 2}, 1);
-  const TrainOptions options{.epochs = 1,
-                             .batch_size = rows,
-                             .learning_rate = 0,
-                             .weight_decay = 0,
-                             .prior = 0};
+  const TrainOptions options{{.epochs = 1, .batch_size = rows, .prior = 0},
+                             {.learning_rate = 0, .weight_decay = 0}};
   Flow flow(kSmallFlow, {1, 2}, at::kDouble);
   Flow oracle(kSmallFlow, {1, 2}, at::kDouble);
   const auto parameters = at::full({2, law.parameter_count()}, start, at::kDouble);
@@ -147,7 +144,8 @@ NamedTensors state_after_one_step(const Dependence& law, TrainOptions options) {
 TEST(Trainer, HybridMixesPairsAndMemoryForTheFlow) {
   const Blocks law(some_blocks(20));
   const auto moment = [&](Estimator estimator, double share) {
-    return state_after_one_step(law, {.estimator = estimator, .memory_share = share})
+    return state_after_one_step(law,
+                                {{.estimator = estimator}, {.memory_share = share}})
         .at("flow.first_moment");
   };
   const auto pairs = moment(Estimator::pairs, 0), memory = moment(Estimator::memory, 0);
@@ -160,7 +158,8 @@ TEST(Trainer, HybridMixesPairsAndMemoryForTheFlow) {
 TEST(Trainer, PriorAddsTheGradientOfABetaDensity) {
   const Blocks law(some_blocks(20));
   const auto moment = [&](double prior) {
-    return state_after_one_step(law, {.prior = prior}).at("dependence.first_moment");
+    return state_after_one_step(law, {{.prior = prior}, {}})
+        .at("dependence.first_moment");
   };
   // Two steps of half the rows; the moment is 0.1 (0.9 + 1) times the constant
   // addition.
@@ -184,11 +183,12 @@ TEST(Trainer, RestoredStateGoesOnToTheSameNumbers) {
         Case{Schedule::joint, Estimator::hybrid},
         Case{Schedule::alternating, Estimator::memory},
         Case{Schedule::grid, Estimator::memory}}) {
-    const TrainOptions options{.schedule = schedule,
-                               .estimator = estimator,
-                               .epochs = 7,
-                               .batch_size = 16,
-                               .stage_epochs = 2};
+    const TrainOptions options{{.schedule = schedule,
+                                .estimator = estimator,
+                                .epochs = 7,
+                                .batch_size = 16,
+                                .stage_epochs = 2},
+                               {}};
     const auto start = at::full({2, law.parameter_count()}, 0.3, at::kDouble);
     Flow whole_flow(kSmallFlow, {1, 2});
     Trainer whole(whole_flow, law, {.train = data, .valid = valid}, options, start);
@@ -219,12 +219,9 @@ TEST(Trainer, StopsWhenPatienceRunsOutAndKeepsTheBestWeights) {
   const auto data = normal({60, 2}, 7).to(at::kFloat);
   const auto valid = normal({60, 2}, 8).to(at::kFloat);
   const Independent law(60);
-  const TrainOptions options{.schedule = Schedule::baseline,
-                             .epochs = 400,
-                             .batch_size = 20,
-                             .learning_rate = 0.02,
-                             .weight_decay = 0,
-                             .patience = 5};
+  const TrainOptions options{
+      {.schedule = Schedule::baseline, .epochs = 400, .batch_size = 20, .patience = 5},
+      {.learning_rate = 0.02, .weight_decay = 0}};
   Flow flow({.dimension = 2, .hidden = {32, 32}}, {1});
   Trainer trainer(flow, law, {.train = data, .valid = valid}, options,
                   at::empty({1, 0}, at::kDouble));
@@ -241,11 +238,11 @@ TEST(Trainer, LearningRateFallsByATenthAtThirtyTwoEqualParts) {
   const auto data = normal({40, 2}, 7);
   const Independent law(40);
   Flow flow(kSmallFlow, {1}, at::kDouble);
-  const TrainOptions options{.schedule = Schedule::baseline,
-                             .epochs = 64,
-                             .batch_size = 20,
-                             .learning_rate = 0.01,
-                             .patience = 1000};
+  const TrainOptions options{{.schedule = Schedule::baseline,
+                              .epochs = 64,
+                              .batch_size = 20,
+                              .patience = 1000},
+                             {.learning_rate = 0.01}};
   Trainer trainer(flow, law, {.train = data, .valid = data}, options,
                   at::empty({1, 0}, at::kDouble));
   while (!trainer.finished()) trainer.run_epoch();
@@ -262,7 +259,7 @@ TEST(Trainer, ALastBatchOfOneRowJoinsTheOneBefore) {
   const Blocks law(some_blocks(21));
   Flow flow(kSmallFlow, {1}, at::kDouble);
   const TrainOptions options{
-      .estimator = Estimator::pairs, .epochs = 1, .batch_size = 10};
+      {.estimator = Estimator::pairs, .epochs = 1, .batch_size = 10}, {}};
   Trainer trainer(flow, law, {.train = data, .valid = data}, options,
                   at::full({1, law.parameter_count()}, 0.3, at::kDouble));
   trainer.run_epoch();
@@ -273,7 +270,7 @@ TEST(Trainer, OneDivergedReplicaDoesNotDisturbTheOthers) {
   const auto data = normal({60, 2}, 9);
   const Independent law(60);
   const TrainOptions options{
-      .schedule = Schedule::baseline, .epochs = 3, .batch_size = 20};
+      {.schedule = Schedule::baseline, .epochs = 3, .batch_size = 20}, {}};
   const auto none = at::empty({2, 0}, at::kDouble);
   Flow sound(kSmallFlow, {1, 2}, at::kDouble), broken(kSmallFlow, {1, 2}, at::kDouble);
   Trainer sound_trainer(sound, law, {.train = data, .valid = data}, options, none);
@@ -296,11 +293,11 @@ TEST(Trainer, AHugeLearningRateRecoversOrSaysSo) {
   const Independent law(200);
   for (const auto kind : {FlowKind::spline, FlowKind::affine}) {
     Flow flow({.kind = kind, .dimension = 2}, {1});
-    const TrainOptions options{.schedule = Schedule::baseline,
-                               .epochs = 40,
-                               .batch_size = 50,
-                               .learning_rate = 1e4,
-                               .patience = 1000};
+    const TrainOptions options{{.schedule = Schedule::baseline,
+                                .epochs = 40,
+                                .batch_size = 50,
+                                .patience = 1000},
+                               {.learning_rate = 1e4}};
     Trainer trainer(flow, law, {.train = data, .valid = data}, options,
                     at::empty({1, 0}, at::kDouble));
     try {
@@ -324,7 +321,7 @@ TEST(Trainer, JointTrainingFindsTheCorrelationOfNormalBlocks) {
   const auto data = law.sample(at::tensor({0.5}, at::kDouble), 2, random);
   const auto valid = normal({2000, 2}, 13);
   Flow flow({.dimension = 2, .hidden = {8}, .bins = 4}, {1});
-  const TrainOptions options{.epochs = 40, .batch_size = 128, .start = 0.1};
+  const TrainOptions options{{.epochs = 40, .batch_size = 128}, {.start = 0.1}};
   Trainer trainer(flow, law,
                   {.train = data.to(at::kFloat), .valid = valid.to(at::kFloat)},
                   options, at::full({1, 1}, 0.1, at::kDouble));
@@ -340,11 +337,12 @@ TEST(Trainer, AlternatingFindsLambdaOfARelationship) {
   Random random(14);
   const auto data = law.sample(at::tensor({0.4}, at::kDouble), 2, random);
   Flow flow({.dimension = 2, .hidden = {8}, .bins = 4}, {1});
-  const TrainOptions options{.schedule = Schedule::alternating,
-                             .estimator = Estimator::hybrid,
-                             .epochs = 8,
-                             .batch_size = 64,
-                             .stage_epochs = 2};
+  const TrainOptions options{{.schedule = Schedule::alternating,
+                              .estimator = Estimator::hybrid,
+                              .epochs = 8,
+                              .batch_size = 64,
+                              .stage_epochs = 2},
+                             {}};
   Trainer trainer(
       flow, law,
       {.train = data.to(at::kFloat), .valid = normal({500, 2}, 15).to(at::kFloat)},
@@ -357,11 +355,12 @@ TEST(Trainer, AStageWithoutAMostLikelyParameterWarnsAndGoesOn) {
   // Two columns determine no covariance of six rows, and there is no prior to help.
   const Unstructured law(6);
   Flow flow(kSmallFlow, {1});
-  const TrainOptions options{.schedule = Schedule::alternating,
-                             .epochs = 2,
-                             .batch_size = 6,
-                             .prior = 0,
-                             .stage_epochs = 1};
+  const TrainOptions options{{.schedule = Schedule::alternating,
+                              .epochs = 2,
+                              .batch_size = 6,
+                              .prior = 0,
+                              .stage_epochs = 1},
+                             {}};
   const auto start = at::zeros({1, law.parameter_count()}, at::kDouble);
   Trainer trainer(flow, law,
                   {.train = normal({6, 2}, 16).to(at::kFloat),

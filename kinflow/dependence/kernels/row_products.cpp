@@ -4,50 +4,17 @@
 #include "kinflow/dependence/kernels/row_products.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "kinflow/core/vector_kernels.h"
 
 namespace kinflow {
 namespace {
-
-template <typename Real>
-struct VectorOf {
-  typedef Real Type __attribute__((vector_size(KINFLOW_VECTOR_BYTES)));
-};
-template <typename Real>
-using Vec = typename VectorOf<Real>::Type;
-template <typename Real>
-inline constexpr int kLanes = KINFLOW_VECTOR_BYTES / static_cast<int>(sizeof(Real));
-
-template <typename Real>
-inline Vec<Real> load(const Real* from) {
-  Vec<Real> vector;
-  std::memcpy(&vector, from, sizeof vector);
-  return vector;
-}
-
-template <typename Real>
-inline void store(Real* to, const Vec<Real>& vector) {
-  std::memcpy(to, &vector, sizeof vector);
-}
 
 // Rows and columns whose sums are in registers at the same time.
 constexpr int kRows = 4;
 constexpr int kColumns = KINFLOW_VECTOR_BYTES == 64 ? 4 : 2;
 // Numbers of a row that stay in the first-level cache while all columns use them.
 constexpr std::int64_t kSpan = 1024;
-
-// Calls function.template operator()<count>(first) for blocks of at most Most of
-// `total`.
-template <int Most, typename Function>
-inline void for_blocks(std::int64_t first, std::int64_t total,
-                       const Function& function) {
-  for (; first + Most <= total; first += Most) {
-    function.template operator()<Most>(first);
-  }
-  if constexpr (Most > 1) {
-    if (first < total) for_blocks<Most - 1>(first, total, function);
-  }
-}
 
 template <int Rows, int Columns, typename Real>
 __attribute__((noinline)) void add_block(const Real* const* v, const Real* x,
@@ -72,7 +39,7 @@ template <typename Real>
 void add_transposed(const MatrixRows<Real>& rows, std::int64_t begin, std::int64_t end,
                     const Real* x, std::int64_t columns, Real* sums) {
   const std::int64_t length = end - begin;
-  for_blocks<kRows>(0, rows.count, [&]<int Rows>(std::int64_t first) {
+  for_blocks<kRows>(rows.count, [&]<int Rows>(std::int64_t first) {
     const Real* v[Rows];
     for (int i = 0; i < Rows; ++i) {
       v[i] = rows.matrix + rows.rows[first + i] * rows.stride + begin;
@@ -85,7 +52,7 @@ void add_transposed(const MatrixRows<Real>& rows, std::int64_t begin, std::int64
         }
       }
     }
-    for_blocks<kColumns>(0, columns, [&]<int Columns>(std::int64_t column) {
+    for_blocks<kColumns>(columns, [&]<int Columns>(std::int64_t column) {
       add_block<Rows, Columns>(v, x + first * columns + column, columns, length,
                                sums + column * length);
     });
@@ -123,19 +90,19 @@ void multiply(const MatrixRows<Real>& rows, const Real* y, std::int64_t columns,
               double* squares) {
   std::fill_n(products, rows.count * columns, 0.0);
   std::fill_n(squares, rows.count * function_count, 0.0);
-  for_blocks<kRows>(0, rows.count, [&]<int Rows>(std::int64_t first) {
+  for_blocks<kRows>(rows.count, [&]<int Rows>(std::int64_t first) {
     for (std::int64_t j = 0; j < rows.stride; j += kSpan) {
       const std::int64_t length = std::min(kSpan, rows.stride - j);
       const Real* v[Rows];
       for (int i = 0; i < Rows; ++i) {
         v[i] = rows.matrix + rows.rows[first + i] * rows.stride + j;
       }
-      for_blocks<kColumns>(0, columns, [&]<int Columns>(std::int64_t column) {
+      for_blocks<kColumns>(columns, [&]<int Columns>(std::int64_t column) {
         multiply_block<false, Rows, Columns>(v, y + column * rows.stride + j,
                                              rows.stride, length, columns,
                                              products + first * columns + column);
       });
-      for_blocks<kColumns>(0, function_count, [&]<int Columns>(std::int64_t column) {
+      for_blocks<kColumns>(function_count, [&]<int Columns>(std::int64_t column) {
         multiply_block<true, Rows, Columns>(v, functions + column * rows.stride + j,
                                             rows.stride, length, function_count,
                                             squares + first * function_count + column);
@@ -145,9 +112,6 @@ void multiply(const MatrixRows<Real>& rows, const Real* y, std::int64_t columns,
 }
 
 }  // namespace
-
-#define KINFLOW_JOIN(a, b) a##b
-#define KINFLOW_TABLE(prefix, set) KINFLOW_JOIN(prefix, set)
 
 extern const RowProducts<float> KINFLOW_TABLE(float_row_products_, KINFLOW_KERNELS);
 extern const RowProducts<double> KINFLOW_TABLE(double_row_products_, KINFLOW_KERNELS);

@@ -319,8 +319,6 @@ constexpr FlowKernels<Real> kernels(const char* name) {
 
 }  // namespace
 
-#define KINFLOW_JOIN(a, b) a##b
-#define KINFLOW_TABLE(prefix, set) KINFLOW_JOIN(prefix, set)
 #define KINFLOW_TEXT(set) KINFLOW_TEXT_OF(set)
 #define KINFLOW_TEXT_OF(set) #set
 

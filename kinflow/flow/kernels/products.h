@@ -21,31 +21,6 @@ inline constexpr int kBlockFeatures = 6;
 inline constexpr int kBlockVectors = 2;
 #endif
 
-/// Calls function.template operator()<count>() for a count of 1 .. Most that is known
-/// only when the program runs.
-template <int Most, typename Function>
-inline void with_count(int count, const Function& function) {
-  if (count == Most) {
-    function.template operator()<Most>();
-  } else if constexpr (Most > 1) {
-    with_count<Most - 1>(count, function);
-  }
-}
-
-/// Calls function.template operator()<count>(first) for consecutive blocks of at most
-/// Most out of `total`.
-template <int Most, typename Function>
-inline void for_blocks(std::int64_t total, const Function& function) {
-  std::int64_t first = 0;
-  for (; first + Most <= total; first += Most) {
-    function.template operator()<Most>(first);
-  }
-  if (first < total) {
-    with_count<Most>(static_cast<int>(total - first),
-                     [&]<int Count>() { function.template operator()<Count>(first); });
-  }
-}
-
 /// How many vectors of rows must be worked on, in whole blocks.
 template <typename Real>
 inline std::int64_t used_vectors(std::int64_t rows) {

@@ -1,6 +1,5 @@
-// Vectors of numbers by the compiler's vector extensions, and the functions of them
-// that flows need. Compiled once for each instruction set, so everything here has
-// internal linkage.
+// The functions of vectors that flows need. Compiled once for each instruction set, so
+// everything here has internal linkage.
 #pragma once
 
 #include <cmath>
@@ -8,10 +7,7 @@
 #include <cstring>
 #include <utility>
 
-/// Bytes of a vector; the build sets it with the instruction set.
-#ifndef KINFLOW_VECTOR_BYTES
-#define KINFLOW_VECTOR_BYTES 16
-#endif
+#include "kinflow/core/vector_kernels.h"
 
 #if KINFLOW_VECTOR_BYTES == 64
 #include <immintrin.h>
@@ -49,30 +45,8 @@ struct Bits<double> {
                           kLn2Low = 1.90821492927058770002e-10;
 };
 
-template <typename Number>
-struct VectorOf {
-  typedef Number Type __attribute__((vector_size(KINFLOW_VECTOR_BYTES)));
-};
-template <typename Real>
-using Vec = typename VectorOf<Real>::Type;
 template <typename Real>
 using IntVec = typename VectorOf<typename Bits<Real>::Int>::Type;
-
-/// Numbers in a vector.
-template <typename Real>
-inline constexpr int kLanes = KINFLOW_VECTOR_BYTES / static_cast<int>(sizeof(Real));
-
-template <typename Real>
-inline Vec<Real> load(const Real* from) {
-  Vec<Real> vector;
-  std::memcpy(&vector, from, sizeof vector);
-  return vector;
-}
-
-template <typename Real>
-inline void store(Real* to, const Vec<Real>& vector) {
-  std::memcpy(to, &vector, sizeof vector);
-}
 
 template <typename Real>
 inline Vec<Real> fill(Real value) {
