@@ -24,4 +24,11 @@ class DeviceStream {
   std::optional<c10::StreamGuard> guard_;
 };
 
+/// Waits for what the calling thread has queued on the device, so that other threads
+/// can use it. Does nothing on a CPU.
+inline void wait_for_stream(c10::Device device) {
+  if (device.is_cpu()) return;
+  c10::impl::VirtualGuardImpl(device.type()).getStream(device).synchronize();
+}
+
 }  // namespace kinflow

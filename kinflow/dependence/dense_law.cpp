@@ -10,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 
@@ -166,6 +167,8 @@ std::shared_ptr<const DenseLaw::Inverse> DenseLaw::inverse(
     found->log_det_slopes +=
         slopes(group, wanted, at::Tensor(), found->precision.back());
   }
+  // Other threads, which have queues of their own, may take it at once.
+  wait_for_stream(device_);
   last_ = found;
   return found;
 }

@@ -80,6 +80,13 @@ std::pair<at::Tensor, at::Tensor> decompose_on_device(const at::Tensor& matrix) 
   }
 }
 
+/// The largest element of each eigenvector becomes positive, so that draws do not
+/// depend on the solver.
+void choose_signs(at::Tensor& vectors) {
+  const at::Tensor is_negative = vectors.amax(0).lt(-vectors.amin(0));
+  vectors.mul_(1 - 2 * is_negative.to(at::kDouble));
+}
+
 }  // namespace
 
 void check_relationship(const at::Tensor& relationship) {
@@ -162,7 +169,7 @@ void require_decomposable(std::int64_t rows, const MemorySources& sources) {
 SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
   const at::Tensor matrix = relationship.detach().to(at::kDouble);
   check_relationship(matrix);
-  const auto [values, vectors] =
+  auto [values, vectors] =
       matrix.is_cpu() ? decompose_by_lapack(matrix) : decompose_on_device(matrix);
   const double smallest = values[0].item<double>();
   const double largest = values[-1].item<double>();
@@ -172,6 +179,7 @@ SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
         "not positive semidefinite: smallest eigenvalue {:.6g}",
         smallest));
   }
+  choose_signs(vectors);
   return {vectors.contiguous(), values.clamp_min(0)};
 }
 

@@ -17,6 +17,11 @@
 namespace kinflow {
 namespace {
 
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
 double mean_nll(const at::Tensor& log_densities) {
   return -log_densities.mean().item<double>();
 }
@@ -51,6 +56,7 @@ std::string summary_of(const std::vector<std::string>& warnings,
 void run_method(const StudySet& set, const Method& method,
                 const std::atomic<bool>* stop, std::vector<Score>& scores,
                 Logger& logger) {
+  const auto start = std::chrono::steady_clock::now();
   const auto& shared = method.runs.front();
   const auto take_threads = [&] {
     if (shared.device == "cpu") set_threads(shared.threads);
@@ -79,6 +85,7 @@ void run_method(const StudySet& set, const Method& method,
   const auto densities = group.row_log_densities(set.test);
   Score score{.method = method.name,
               .trainings = trainer.replicas(),
+              .seconds = seconds_since(start),
               .valid_nll_nats = trainer.best_valid_nll(best),
               .test_nll_nats = mean_nll(densities[best]),
               .best_epoch = trainer.best_epoch(best),
@@ -88,6 +95,7 @@ void run_method(const StudySet& set, const Method& method,
               .learned = correlations_of(learned, set.labels)};
   scores.push_back(score);
   score.learned.clear();
+  score.seconds = 0;
   score.is_derived = true;
   if (!method.mixture_name.empty()) {
     const auto members =
@@ -121,31 +129,38 @@ void check_finite(const std::vector<Score>& scores) {
 
 }  // namespace
 
+bool SetScores::has(const std::string& method) const {
+  return std::any_of(scores.begin(), scores.end(),
+                     [&](const Score& score) { return score.method == method; });
+}
+
 const Score& SetScores::score_of(const std::string& method) const {
-  const auto found =
-      std::find_if(scores.begin(), scores.end(),
-                   [&](const Score& score) { return score.method == method; });
-  if (found != scores.end()) return *found;
+  for (const auto& score : scores) {
+    if (score.method == method) return score;
+  }
   throw InputError(fmt::format(
       "{}: expected scores of '{}', found none; remove the folder and start anew", name,
       method));
 }
 
-SetScores run_set(const StudySet& set, const std::atomic<bool>* stop, Logger& logger) {
-  const auto start = std::chrono::steady_clock::now();
-  SetScores result{.name = set.name, .seconds = 0, .scores = {}};
+SetScores run_set(const StudySet& set, SetScores known,
+                  const std::function<void(const SetScores&)>& keep,
+                  const std::atomic<bool>* stop, Logger& logger) {
+  known.name = set.name;
   for (const auto& method : set.methods) {
+    if (known.has(method.name)) continue;
     try {
-      run_method(set, method, stop, result.scores, logger);
-      check_finite(result.scores);
+      run_method(set, method, stop, known.scores, logger);
+      check_finite(known.scores);
     } catch (const NumericalError& error) {
       throw NumericalError(
           fmt::format("{}, {}: {}", set.name, method.name, error.what()));
     }
+    known.is_finished = &method == &set.methods.back();
+    keep(known);
   }
-  result.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return result;
+  known.is_finished = true;
+  return known;
 }
 
 }  // namespace kinflow

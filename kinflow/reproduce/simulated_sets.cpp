@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kinflow/core/device.h"
+#include "kinflow/core/device_stream.h"
 #include "kinflow/dependence/independent.h"
 
 namespace kinflow {
@@ -115,11 +116,7 @@ class SeedData {
   FittedDependence make(Schedule schedule, FitRows& rows) const {
     auto made =
         make_fitted_dependence(data_.dependence, schedule, rows, device_, logger_);
-    // Reading a number waits for a GPU: other threads have queues of their own.
-    if (made.law->parameter_count() > 0) {
-      made.law->log_det(made.law->default_parameters().unsqueeze(0).to(device_))
-          .item<double>();
-    }
+    wait_for_stream(device_);
     return made;
   }
 

@@ -4,9 +4,13 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <map>
+#include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "kinflow/core/device.h"
+#include "kinflow/core/device_stream.h"
 
 namespace kinflow {
 namespace {
@@ -82,7 +86,34 @@ RowRelations relations_of(const StockData& data, const DependenceRequest& reques
   return relations;
 }
 
-StudyRows rows_for(const StockData& data, const Method& method, Logger& logger) {
+// The laws of the training rows, which are the same in all sets: each is made once.
+class StockLaws {
+ public:
+  FittedDependence law_for(const FitRequest& request, FitRows& rows, Logger& logger) {
+    const auto& dependence = request.data.dependence;
+    const auto schedule = request.train.schedule;
+    const auto key =
+        std::tuple(dependence.group, dependence.time, dependence.correlation,
+                   schedule == Schedule::baseline, schedule == Schedule::grid);
+    const std::lock_guard lock(mutex_);
+    const auto known = laws_.find(key);
+    if (known != laws_.end()) return known->second;
+    const auto device = find_device(request.device);
+    const auto made =
+        make_fitted_dependence(dependence, schedule, rows, device, logger);
+    wait_for_stream(device);
+    return laws_.emplace(key, made).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::tuple<std::string, std::string, BlockCorrelation, bool, bool>,
+           FittedDependence>
+      laws_;
+};
+
+StudyRows rows_for(const StockData& data, const Method& method, StockLaws& laws,
+                   Logger& logger) {
   const auto& request = method.runs.front();
   const auto& dependence = request.data.dependence;
   StudyRows ready;
@@ -93,8 +124,7 @@ StudyRows rows_for(const StockData& data, const Method& method, Logger& logger) 
   rows.has_valid_table = true;
   rows.relations = relations_of(data, dependence);
   rows.train.labels = rows.relations.labels;
-  ready.dependence = make_fitted_dependence(dependence, request.train.schedule, rows,
-                                            find_device(request.device), logger);
+  ready.dependence = laws.law_for(request, rows, logger);
   return ready;
 }
 
@@ -168,7 +198,9 @@ std::vector<Method> methods_for(MethodSettings settings) {
   settings.flow.layers = kLayers;
   settings.quick_learning_rate = kQuickLearningRate;
   auto methods = paper_methods(settings);
-  for (auto& method : paper_methods(settings)) methods.push_back(scaled(method));
+  for (auto& method : paper_methods(settings)) {
+    if (method.name != kBaselineMore) methods.push_back(scaled(method));
+  }
   const auto add = [&](const char* prefix, const DependenceRequest& dependence) {
     for (auto& method : own_methods(settings, prefix, dependence)) {
       methods.push_back(std::move(method));
@@ -198,6 +230,7 @@ std::vector<PlannedSet> plan_stock_sets(const std::shared_ptr<const StockData>& 
                                         const MethodSettings& settings,
                                         const std::vector<std::uint64_t>& seeds,
                                         Logger& logger) {
+  const auto laws = std::make_shared<StockLaws>();
   std::vector<PlannedSet> plan;
   for (const auto seed : seeds) {
     const auto name = fmt::format("stocks-{}", seed);
@@ -206,8 +239,8 @@ std::vector<PlannedSet> plan_stock_sets(const std::shared_ptr<const StockData>& 
                       own.seed = seed;
                       StudySet set;
                       set.name = name;
-                      set.rows_for = [data, &logger](const Method& method) {
-                        return rows_for(*data, method, logger);
+                      set.rows_for = [data, laws, &logger](const Method& method) {
+                        return rows_for(*data, method, *laws, logger);
                       };
                       set.test.data = points(data->returns, data->parts.test);
                       set.methods = methods_for(own);

@@ -77,8 +77,8 @@ std::vector<ScoreRow> rows_of(bool quick) {
     add("ours: baseline" + ending, kBaseline + ending);
     add("ours: grid (pairs)" + ending, kGrid + ending);
     add("ours: joint (pairs)" + ending, kJoint + ending);
-    if (!quick) {
-      add("ours: baseline, 12 times the trainings" + ending, kBaselineMore + ending);
+    if (!quick && ending.empty()) {
+      add("ours: baseline, 12 times the trainings", kBaselineMore);
     }
     add("ours: baseline, then calibrated" + ending, kBaselineCalibrated + ending);
     add("ours: grid (pairs), then calibrated" + ending, kGridCalibrated + ending);
@@ -111,9 +111,9 @@ std::vector<Comparison> comparisons(bool quick) {
   for (const std::string ending : {"", kScaled}) {
     all.push_back({kGrid + ending, kBaseline + ending});
     all.push_back({kJoint + ending, kBaseline + ending});
-    if (!quick) {
-      all.push_back({kGrid + ending, kBaselineMore + ending});
-      all.push_back({kBaselineMore + ending, kBaseline + ending});
+    if (!quick && ending.empty()) {
+      all.push_back({kGrid, kBaselineMore});
+      all.push_back({kBaselineMore, kBaseline});
     }
     all.push_back({kGridCalibrated + ending, kBaselineCalibrated + ending});
   }

@@ -30,6 +30,7 @@ constexpr std::int64_t kSetsOnDevice = 10;
 json to_json(const Score& score) {
   return {{"method", score.method},
           {"trainings", score.trainings},
+          {"seconds", score.seconds},
           {"is_derived", score.is_derived},
           {"valid_nll_nats", score.valid_nll_nats},
           {"test_nll_nats", score.test_nll_nats},
@@ -43,7 +44,7 @@ json to_json(const Score& score) {
 json to_json(const SetScores& set) {
   json scores = json::array();
   for (const auto& score : set.scores) scores.push_back(to_json(score));
-  return {{"name", set.name}, {"seconds", set.seconds}, {"scores", scores}};
+  return {{"name", set.name}, {"is_finished", set.is_finished}, {"scores", scores}};
 }
 
 Score score_from(const JsonReader& reader) {
@@ -53,6 +54,7 @@ Score score_from(const JsonReader& reader) {
   };
   return {.method = reader.text("method"),
           .trainings = reader.integer("trainings", 0, INT64_MAX),
+          .seconds = number("seconds"),
           .is_derived = reader.boolean("is_derived"),
           .valid_nll_nats = number("valid_nll_nats"),
           .test_nll_nats = number("test_nll_nats"),
@@ -109,13 +111,14 @@ class StudyFolder {
     write_file_atomically(directory_ + "/study.json", record.dump(2) + "\n");
   }
 
-  std::optional<SetScores> find(const std::string& name) const {
+  // Without scores where there are none yet.
+  SetScores find(const std::string& name) const {
     std::error_code ignored;
     if (!std::filesystem::exists(path_of(name), ignored)) return {};
     const auto found = read_json(path_of(name));
     const JsonReader reader(found, path_of(name));
     SetScores set{.name = reader.text("name"),
-                  .seconds = reader.number("seconds", 0, 1e12),
+                  .is_finished = reader.boolean("is_finished"),
                   .scores = {}};
     if (!found.contains("scores") || !found["scores"].is_array()) {
       throw InputError(path_of(name) + ": key 'scores': expected a list");
@@ -176,11 +179,8 @@ StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& pla
   result.sets.resize(plan.size());
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    if (auto done = folder.find(plan[i].name)) {
-      result.sets[i] = std::move(*done);
-    } else {
-      missing.push_back(i);
-    }
+    result.sets[i] = folder.find(plan[i].name);
+    if (!result.sets[i].is_finished) missing.push_back(i);
   }
   const auto total = static_cast<std::int64_t>(plan.size());
   if (missing.size() < plan.size()) {
@@ -190,10 +190,23 @@ StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& pla
 
   const auto start = Clock::now();
   std::size_t next = 0;
-  std::int64_t finished = 0;
+  std::atomic<std::int64_t> finished = 0;
   struct Item {
     std::size_t place;
     StudySet set;
+  };
+  const auto say = [&](const std::string& status) {
+    const std::int64_t done = finished;
+    const auto left = static_cast<std::int64_t>(missing.size()) - done;
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    logger.progress({.job = "reproduce",
+                     .done = total - left,
+                     .total = total,
+                     .unit = "data set",
+                     .status = status,
+                     .seconds_left = done == 0 ? -1
+                                               : seconds * static_cast<double>(left) /
+                                                     static_cast<double>(done)});
   };
   map_in_order(
       device.is_cpu() ? 1 : kSetsOnDevice,
@@ -206,24 +219,18 @@ StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& pla
       },
       [&](Item item) {
         const DeviceStream stream(device);
-        auto scores = run_set(item.set, place.stop, logger);
-        // At once: an earlier set may take longer, or fail.
-        folder.keep(scores);
+        const auto keep = [&](const SetScores& known) {
+          folder.keep(known);
+          if (!known.is_finished) say(known.name + ", " + known.scores.back().method);
+        };
+        auto scores = run_set(item.set, std::move(result.sets[item.place]), keep,
+                              place.stop, logger);
         return std::pair(item.place, std::move(scores));
       },
       [&](std::pair<std::size_t, SetScores> done) {
         folder.write_seconds();
         ++finished;
-        const auto left = static_cast<std::int64_t>(missing.size()) - finished;
-        const double each =
-            std::chrono::duration<double>(Clock::now() - start).count() /
-            static_cast<double>(finished);
-        logger.progress({.job = "reproduce",
-                         .done = total - left,
-                         .total = total,
-                         .unit = "data set",
-                         .status = done.second.name,
-                         .seconds_left = each * static_cast<double>(left)});
+        say(done.second.name);
         result.sets[done.first] = std::move(done.second);
       });
   folder.write_seconds();

@@ -54,6 +54,7 @@ struct StudySet {
 struct Score {
   std::string method;
   std::int64_t trainings = 0;  ///< that it needs
+  double seconds = 0;          ///< of these trainings
   bool is_derived = false;     ///< from the trainings of another method
   double valid_nll_nats = 0;
   double test_nll_nats = 0;
@@ -69,18 +70,21 @@ struct Score {
 
 struct SetScores {
   std::string name;
-  double seconds = 0;
+  bool is_finished = false;
   std::vector<Score> scores;
 
+  bool has(const std::string& method) const;
   /// InputError where there is no such method.
   const Score& score_of(const std::string& method) const;
 };
 
-/// Trains all methods on a data set and scores its test rows with what validation
-/// chooses. Interrupted where `stop` becomes true between two epochs; NumericalError,
-/// with the set and the method, where no training of a method is sound. Warnings of a
-/// method's trainings come as one.
-SetScores run_set(const StudySet& set, const std::atomic<bool>* stop, Logger& logger);
+/// Trains the methods on a data set that `known` has no score of, and scores its test
+/// rows with what validation chooses. Tells `keep` after each. Interrupted where `stop`
+/// becomes true between two epochs; NumericalError, with the set and the method, where
+/// no training of a method is sound. Warnings of a method's trainings come as one.
+SetScores run_set(const StudySet& set, SetScores known,
+                  const std::function<void(const SetScores&)>& keep,
+                  const std::atomic<bool>* stop, Logger& logger);
 
 struct StudyPlace {
   std::string directory;
@@ -102,9 +106,9 @@ struct StudyResult {
   double seconds = 0;           ///< of all calls that worked on the folder
 };
 
-/// Runs all sets, several at once on a GPU, and keeps what is finished in the folder
-/// (sets/NAME.json). The same call on a folder that was left unfinished goes on.
-/// InputError where the folder holds another study, or one of another kinflow.
+/// Runs all sets, several at once on a GPU, and keeps the scores of finished methods in
+/// the folder (sets/NAME.json). The same call on a folder that was left unfinished goes
+/// on. InputError where the folder holds another study, or one of another kinflow.
 StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& place,
                       Logger& logger);
 

@@ -113,8 +113,9 @@ TEST(RelationshipEstimator, OfManyRowsEqualsMemoryAndPairs) {
 }
 
 TEST(RelationshipEstimator, InSinglePrecisionAgreesWithTheFloat64Oracle) {
-  // Of the largest element, with sums over 600 rows.
-  constexpr double kSinglePrecision = 3e-6;
+  // Of the largest element, with sums over 600 rows, in which pairs of a small batch
+  // weigh up to 43 times and cancel. Libraries' products differ by a few times.
+  constexpr double kSinglePrecision = 2e-5;
   Random random(64);
   for (const Problem& problem : large_relationships()) {
     for (const Choices& choices : kMixtures) {

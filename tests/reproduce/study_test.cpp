@@ -143,6 +143,25 @@ TEST_F(Studies, StopWhenAskedAndGoOn) {
               run_study(sets, place("t"), logger_));
 }
 
+TEST_F(Studies, GoOnWithTheMethodsThatASetLacks) {
+  auto set = plan(SimulatedDependence::blocks).front().make();
+  std::vector<SetScores> kept;
+  const auto keep = [&](const SetScores& known) { kept.push_back(known); };
+  const auto whole = run_set(set, {}, keep, nullptr, logger_);
+  ASSERT_EQ(kept.size(), set.methods.size());
+  EXPECT_FALSE(kept.front().is_finished);
+  EXPECT_TRUE(kept.back().is_finished);
+  int trained = 0;
+  set.rows_for = [&, rows_for = set.rows_for](const Method& method) {
+    EXPECT_EQ(method.name, set.methods.back().name);
+    ++trained;
+    return rows_for(method);
+  };
+  const auto rest = run_set(set, kept.front(), keep, nullptr, logger_);
+  EXPECT_EQ(trained, 1);
+  expect_same({.sets = {rest}}, {.sets = {whole}});
+}
+
 TEST_F(Studies, KilledAtTheirStartBeginAnew) {
   std::filesystem::create_directories(folder_.path("k"));
   folder_.write("k/.lock", "");
@@ -180,7 +199,8 @@ TEST_F(Studies, SayOnceForASetAndMethodThatTrainingsDiverged) {
   auto& diverging = set.methods.front();
   diverging.runs.back().replicas.learning_rates = {1e5};
   WarningLog log;
-  run_set(set, nullptr, log);
+  run_set(
+      set, {}, [](const SetScores&) {}, nullptr, log);
   ASSERT_EQ(log.warnings.size(), 1u);
   const auto& said = log.warnings.front();
   for (const auto& part : {set.name, diverging.name, std::string("of 2 trainings"),
@@ -195,7 +215,8 @@ TEST_F(Studies, DefaultIsWhatFitGivesOnTheSameFiles) {
     SCOPED_TRACE(static_cast<int>(dependence));
     const auto name = dependence == SimulatedDependence::blocks ? "b" : "r";
     const auto sets = plan(dependence);
-    const auto scores = run_set(sets[1].make(), nullptr, logger_);
+    const auto scores = run_set(
+        sets[1].make(), {}, [](const SetScores&) {}, nullptr, logger_);
 
     auto options = small_simulation(dependence);
     options.shape = PlaneShape::sign;
