@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <optional>
 #include <set>
 
@@ -103,7 +104,9 @@ class StudyFolder {
     return seconds_before_ +
            std::chrono::duration<double>(Clock::now() - start_).count();
   }
+  /// Any thread may call it.
   void write_seconds() const {
+    const std::lock_guard lock(mutex_);
     const json record = {{"kinflow_version", version()},
                          {"commit", commit()},
                          {"seconds", seconds()},
@@ -166,6 +169,7 @@ class StudyFolder {
   FolderLock lock_;
   double seconds_before_ = 0;
   Clock::time_point start_ = Clock::now();
+  mutable std::mutex mutex_;
 };
 
 }  // namespace
@@ -221,6 +225,7 @@ StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& pla
         const DeviceStream stream(device);
         const auto keep = [&](const SetScores& known) {
           folder.keep(known);
+          folder.write_seconds();
           if (!known.is_finished) say(known.name + ", " + known.scores.back().method);
         };
         auto scores = run_set(item.set, std::move(result.sets[item.place]), keep,
@@ -228,7 +233,6 @@ StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& pla
         return std::pair(item.place, std::move(scores));
       },
       [&](std::pair<std::size_t, SetScores> done) {
-        folder.write_seconds();
         ++finished;
         say(done.second.name);
         result.sets[done.first] = std::move(done.second);
