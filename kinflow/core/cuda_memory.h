@@ -1,4 +1,4 @@
-// Errors and memory of the CUDA runtime, for the sources that nvcc compiles.
+// Errors, memory and waiting of the CUDA runtime, without LibTorch.
 #pragma once
 
 #include <cuda_runtime.h>

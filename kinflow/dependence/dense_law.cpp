@@ -145,12 +145,24 @@ at::Tensor DenseLaw::cholesky(std::size_t group, const at::Tensor& parameters) c
   return factor;
 }
 
+/// Another thread may have made it, whose queue would take its memory back too early.
+void DenseLaw::keep_for_stream(const Inverse& inverse) const {
+  if (device_.is_cpu()) return;
+  const auto stream = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
+  for (const auto& precision : inverse.precision) precision.record_stream(stream);
+  for (const auto* tensor :
+       {&inverse.parameters, &inverse.log_det, &inverse.log_det_slopes}) {
+    tensor->record_stream(stream);
+  }
+}
+
 std::shared_ptr<const DenseLaw::Inverse> DenseLaw::inverse(
     const at::Tensor& parameters) const {
   const at::Tensor wanted = parameters_here(parameters);
   const std::lock_guard lock(mutex_);
   if (last_ && last_->parameters.sizes() == wanted.sizes() &&
       at::equal(last_->parameters, wanted)) {
+    keep_for_stream(*last_);
     return last_;
   }
   last_.reset();

@@ -118,6 +118,7 @@ class DenseLaw : public Dependence {
   /// A Cholesky factor of every C of a group; NumericalError where there is none.
   at::Tensor cholesky(std::size_t group, const at::Tensor& parameters) const;
   std::shared_ptr<const Inverse> inverse(const at::Tensor& parameters) const;
+  void keep_for_stream(const Inverse& inverse) const;
   std::vector<BatchPart> parts(const at::Tensor& rows) const;
   std::vector<Observation> observe(const at::Tensor& parameters,
                                    const at::Tensor& observed) const;

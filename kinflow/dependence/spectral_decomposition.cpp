@@ -81,7 +81,7 @@ std::pair<at::Tensor, at::Tensor> decompose_on_device(const at::Tensor& matrix) 
 }
 
 /// The largest element of each eigenvector becomes positive, so that draws do not
-/// depend on the solver.
+/// depend on the solver, but for repeated eigenvalues and elements of equal size.
 void choose_signs(at::Tensor& vectors) {
   const at::Tensor is_negative = vectors.amax(0).lt(-vectors.amin(0));
   vectors.mul_(1 - 2 * is_negative.to(at::kDouble));

@@ -50,6 +50,12 @@ StudyPlace study_place(const ExperimentOptions& options, const std::string& expe
           .stop = options.stop};
 }
 
+std::string heading(const std::string& title, const ExperimentOptions& options) {
+  return options.first_seed == kFirstSeed
+             ? fmt::format("## {}\n\n", title)
+             : fmt::format("## {}, seeds from {}\n\n", title, options.first_seed);
+}
+
 std::string provenance(const ExperimentOptions& options, const std::string& command,
                        double seconds) {
   return fmt::format(

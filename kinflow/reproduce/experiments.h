@@ -60,6 +60,9 @@ ExperimentReport reproduce_stocks(const ExperimentOptions& options,
 StudyPlace study_place(const ExperimentOptions& options, const std::string& experiment,
                        const nlohmann::json& more = nlohmann::json::object());
 
+/// The heading of a report; names the seeds where they are not the usual ones.
+std::string heading(const std::string& title, const ExperimentOptions& options);
+
 /// What ran where, in one paragraph: the command, the seeds, the machine and the time.
 std::string provenance(const ExperimentOptions& options, const std::string& command,
                        double seconds);

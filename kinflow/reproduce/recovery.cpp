@@ -106,7 +106,8 @@ ExperimentReport reproduce_recovery(const ExperimentOptions& options, Logger& lo
   report.pictures = {options.directory + "/rho-recovery.png"};
   write_recovery_figure(report.pictures.front(), figure);
   report.markdown =
-      "## Recovery of rho\n\n" + provenance(options, "rho-recovery", result.seconds) +
+      heading("Recovery of rho", options) +
+      provenance(options, "rho-recovery", result.seconds) +
       "\nLearned against true correlations of the blocks with at least two rows, each "
       "block counted once; means over the seeds, ± one standard error.\n\n" +
       "![Learned and true correlations](rho-recovery.png)\n\n" + table.markdown() +

@@ -159,7 +159,6 @@ SetScores run_set(const StudySet& set, SetScores known,
     known.is_finished = &method == &set.methods.back();
     keep(known);
   }
-  known.is_finished = true;
   return known;
 }
 

@@ -122,13 +122,13 @@ std::string p_value_table(const std::vector<ScoreColumn>& columns,
 std::string scores_as_csv(const std::vector<SetScores>& sets) {
   std::string text =
       "set,method,trainings,valid_nll_nats,test_nll_nats,best_epoch,parameter,"
-      "learning_rate,weight_decay\n";
+      "learning_rate,weight_decay,seconds\n";
   for (const auto& set : sets) {
     for (const auto& score : set.scores) {
-      text += fmt::format("{},\"{}\",{},{:.6f},{:.6f},{},{:.6f},{},{}\n", set.name,
-                          score.method, score.trainings, score.valid_nll_nats,
+      text += fmt::format("{},\"{}\",{},{:.6f},{:.6f},{},{:.6f},{},{},{:.3f}\n",
+                          set.name, score.method, score.trainings, score.valid_nll_nats,
                           score.test_nll_nats, score.best_epoch, score.parameter,
-                          score.learning_rate, score.weight_decay);
+                          score.learning_rate, score.weight_decay, score.seconds);
     }
   }
   return text;

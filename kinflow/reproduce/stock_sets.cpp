@@ -6,7 +6,7 @@
 
 #include <map>
 #include <mutex>
-#include <tuple>
+#include <string>
 #include <utility>
 
 #include "kinflow/core/device.h"
@@ -93,8 +93,8 @@ class StockLaws {
     const auto& dependence = request.data.dependence;
     const auto schedule = request.train.schedule;
     const auto key =
-        std::tuple(dependence.group, dependence.time, dependence.correlation,
-                   schedule == Schedule::baseline, schedule == Schedule::grid);
+        fmt::format("{} {} {}", to_json(dependence).dump(),
+                    schedule == Schedule::baseline, schedule == Schedule::grid);
     const std::lock_guard lock(mutex_);
     const auto known = laws_.find(key);
     if (known != laws_.end()) return known->second;
@@ -107,9 +107,7 @@ class StockLaws {
 
  private:
   std::mutex mutex_;
-  std::map<std::tuple<std::string, std::string, BlockCorrelation, bool, bool>,
-           FittedDependence>
-      laws_;
+  std::map<std::string, FittedDependence> laws_;
 };
 
 StudyRows rows_for(const StockData& data, const Method& method, StockLaws& laws,

@@ -227,8 +227,8 @@ ExperimentReport reproduce_stocks(const ExperimentOptions& options,
   const auto rows = rows_of(options.quick);
   ExperimentReport report;
   auto& text = report.markdown;
-  text = fmt::format("## Stock data pairs\n\n{}",
-                     provenance(options, "stocks", result.seconds));
+  text = heading("Stock data pairs", options) +
+         provenance(options, "stocks", result.seconds);
   if (options.quick) text += kLeftOut;
   text += fmt::format("{}\n{}\n{}", legend(options.quick), parts_table(*data),
                       score_table({column}, rows, kBaseline));

@@ -85,7 +85,7 @@ ExperimentReport reproduce_strength(const ExperimentOptions& options, Logger& lo
   report.pictures = {options.directory + "/strength.png"};
   draw(report.pictures.front(), columns);
   report.markdown =
-      "## Strength of the dependence\n\n" +
+      heading("Strength of the dependence", options) +
       provenance(options, "strength", result.seconds) +
       "\nCrescent in blocks whose correlations are drawn from an interval (Figure 2 of "
       "the paper). Bold: below the baseline, one-sided paired t-test, p < 0.05.\n\n" +

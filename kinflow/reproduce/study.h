@@ -54,7 +54,7 @@ struct StudySet {
 struct Score {
   std::string method;
   std::int64_t trainings = 0;  ///< that it needs
-  double seconds = 0;          ///< of these trainings
+  double seconds = 0;          ///< from making the rows to scoring them
   bool is_derived = false;     ///< from the trainings of another method
   double valid_nll_nats = 0;
   double test_nll_nats = 0;

@@ -218,10 +218,7 @@ ExperimentReport reproduce_table1(const ExperimentOptions& options, Table1Part p
   }
   ExperimentReport report;
   report.markdown =
-      options.first_seed == kFirstSeed
-          ? "## Table 1\n\n"
-          : fmt::format("## Table 1, seeds from {}\n\n", options.first_seed);
-  report.markdown += provenance(options, "table1", result.seconds);
+      heading("Table 1", options) + provenance(options, "table1", result.seconds);
   report.markdown += fmt::format("{} trainings in all.\n", trainings);
   if (options.quick) {
     report.markdown +=

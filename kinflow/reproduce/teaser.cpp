@@ -164,7 +164,7 @@ ExperimentReport reproduce_teaser(const ExperimentOptions& options, Logger& logg
   auto once = options;
   once.seeds = 1;
   const auto teaser = run_teaser({.directory = options.directory,
-                                  .seed = kFirstSeed,
+                                  .seed = options.first_seed,
                                   .device = options.device,
                                   .threads = options.threads,
                                   .stop = options.stop},

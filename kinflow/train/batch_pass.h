@@ -22,6 +22,8 @@ class BatchPass {
   /// of the rows of the last to_latent(). @param latent_slopes [R, b, p]
   virtual at::Tensor gradient(const at::Tensor& latent_slopes,
                               double log_abs_det_slope) = 0;
+  /// As BatchEstimator::is_repeatable().
+  virtual bool is_repeatable() const { return false; }
 };
 
 /// `flow` must outlive the pass.

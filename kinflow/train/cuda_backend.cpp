@@ -76,6 +76,8 @@ class CudaPass final : public BatchPass {
     return result;
   }
 
+  bool is_repeatable() const override { return true; }
+
  private:
   FusedFlowCuda::Batch batch() const {
     return {.count = rows_.size(0),
@@ -207,6 +209,34 @@ class CudaTraining final : public ReplicaTraining {
   std::int64_t first_order_ = 0;
 };
 
+/// Memory that LibTorch takes on a stream until end() comes from a pool of its own,
+/// which lives as long as this.
+class RecordingPool {
+ public:
+  explicit RecordingPool(const c10::cuda::CUDAStream& stream)
+      : device_(stream.device_index()), pool_(at::cuda::graph_pool_handle()) {
+    c10::cuda::CUDACachingAllocator::beginAllocateToPool(
+        device_, pool_,
+        [own = stream.stream()](cudaStream_t asking) { return asking == own; });
+  }
+  RecordingPool(const RecordingPool&) = delete;
+  RecordingPool& operator=(const RecordingPool&) = delete;
+  ~RecordingPool() {
+    end();
+    c10::cuda::CUDACachingAllocator::releasePool(device_, pool_);
+  }
+  void end() {
+    if (std::exchange(is_taken_from_, false)) {
+      c10::cuda::CUDACachingAllocator::endAllocateToPool(device_, pool_);
+    }
+  }
+
+ private:
+  c10::DeviceIndex device_;
+  at::cuda::MempoolId_t pool_;
+  bool is_taken_from_ = true;
+};
+
 /// LibTorch's own CUDAGraph registers the random generator, which threads would share.
 class RecordedWork final : public RepeatedWork {
  public:
@@ -228,44 +258,40 @@ class RecordedWork final : public RepeatedWork {
  private:
   void record(const c10::cuda::CUDAStream& stream) {
     forget();
-    stream_ = stream;
-    pool_ = at::cuda::graph_pool_handle();
-    const auto device = stream.device_index();
-    // Memory that the recorded kernels use is theirs as long as the recording lives.
-    c10::cuda::CUDACachingAllocator::beginAllocateToPool(
-        device, pool_,
-        [own = stream.stream()](cudaStream_t asking) { return asking == own; });
-    cudaGraph_t recorded = nullptr;
     const std::shared_lock nobody_waits(recording_mutex());
+    stream_ = stream;
+    // Memory that the recorded kernels use is theirs as long as the recording lives.
+    pool_ = std::make_unique<RecordingPool>(stream);
+    check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
+               "recording work");
+    cudaGraph_t recorded = nullptr;
     try {
-      check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
-                 "recording work");
       work_();
     } catch (...) {
       cudaStreamEndCapture(stream, &recorded);
       if (recorded != nullptr) cudaGraphDestroy(recorded);
-      c10::cuda::CUDACachingAllocator::endAllocateToPool(device, pool_);
-      c10::cuda::CUDACachingAllocator::releasePool(device, pool_);
+      pool_.reset();
       throw;
     }
-    const auto status = cudaStreamEndCapture(stream, &recorded);
-    c10::cuda::CUDACachingAllocator::endAllocateToPool(device, pool_);
-    check_cuda(status, "recording work");
-    check_cuda(cudaGraphInstantiate(&graph_, recorded, 0), "preparing recorded work");
+    check_cuda(cudaStreamEndCapture(stream, &recorded), "recording work");
+    pool_->end();
+    const auto status = cudaGraphInstantiate(&graph_, recorded, 0);
     cudaGraphDestroy(recorded);
+    check_cuda(status, "preparing recorded work");
   }
 
   void forget() {
-    if (graph_ == nullptr) return;
-    cudaStreamSynchronize(*stream_);
-    cudaGraphExecDestroy(std::exchange(graph_, nullptr));
-    c10::cuda::CUDACachingAllocator::releasePool(stream_->device_index(), pool_);
+    if (graph_ != nullptr) {
+      cudaStreamSynchronize(*stream_);
+      cudaGraphExecDestroy(std::exchange(graph_, nullptr));
+    }
+    pool_.reset();
   }
 
   std::function<void()> work_;
   std::int64_t runs_ = 0;
   std::optional<c10::cuda::CUDAStream> stream_;
-  at::cuda::MempoolId_t pool_{};
+  std::unique_ptr<RecordingPool> pool_;
   cudaGraphExec_t graph_ = nullptr;
 };
 

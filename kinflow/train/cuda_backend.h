@@ -1,4 +1,4 @@
-// Training on a GPU by fused kernels, where the build has them.
+// Training on a GPU by fused kernels and recorded work, where the build has them.
 #pragma once
 
 #include <functional>

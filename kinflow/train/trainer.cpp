@@ -127,7 +127,7 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
                  .rates = at::empty({batches, flow.replicas(), 1}, numbers),
                  .active = at::empty({flow.replicas(), 1}, numbers.dtype(at::kBool)),
                  .train_nll = at::empty({flow.replicas(), 1}, numbers)};
-    if (estimator_->is_repeatable()) {
+    if (estimator_->is_repeatable() && pass_->is_repeatable()) {
       recorded_steps_ = make_repeated_work([this] { take_steps(); });
     }
   }
@@ -226,11 +226,9 @@ void Trainer::run_epoch() {
 
 at::Tensor Trainer::run_steps(const EpochPlan& plan) {
   epoch_io_.order.copy_(at::tensor(plan.order()));
-  epoch_io_.rates.copy_(learning_rates_ * rate_factor_ *
-                        at::tensor(plan.rate_factors, at::kDouble)
-                            .view({-1, 1, 1})
-                            .to(data_.train.device()));
-  epoch_io_.active.copy_(is_stopped().logical_not());
+  epoch_io_.rates.copy_(at::tensor(plan.rates, at::kDouble).unsqueeze(1) *
+                        at::tensor(plan.rate_factors, at::kDouble).view({-1, 1, 1}));
+  epoch_io_.active.copy_(at::tensor(plan.active, at::kByte).unsqueeze(1));
   if (recorded_steps_) {
     recorded_steps_->run();
   } else {

@@ -253,7 +253,7 @@ TEST(Structures, ResultsOnAGpuMatchTheCpu) {
     const Blocks blocks(labels.to(device));
     const Relationship related(relationship.to(device));
     const Independent independent(n);
-    // Decomposed in one place: the signs of eigenvectors, and so draws, are free.
+    // Decomposed in one place: the signs of a factor's vectors, and so draws, are free.
     const auto parts = decompose_factor(factor.narrow(1, 0, 5));
     const Relationship low_rank(SpectralDecomposition{parts.eigenvectors.to(device),
                                                       parts.eigenvalues.to(device)});

@@ -9,6 +9,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/evaluate/likelihood.h"
+#include "kinflow/reproduce/experiments.h"
 #include "kinflow/reproduce/methods.h"
 #include "kinflow/reproduce/simulated_sets.h"
 #include "tests/data/helpers.h"
@@ -160,6 +161,48 @@ TEST_F(Studies, GoOnWithTheMethodsThatASetLacks) {
   const auto rest = run_set(set, kept.front(), keep, nullptr, logger_);
   EXPECT_EQ(trained, 1);
   expect_same({.sets = {rest}}, {.sets = {whole}});
+}
+
+TEST_F(Studies, StoppedInsideASetKeepItsFinishedMethods) {
+  const auto planned = plan(SimulatedDependence::blocks).front();
+  std::vector<std::string> trained;
+  bool stops = true;
+  const PlannedSet watched{
+      planned.name, [&] {
+        auto set = planned.make();
+        set.rows_for = [&, last = set.methods.back().name,
+                        rows_for = set.rows_for](const Method& method) {
+          if (stops && method.name == last) throw Interrupted("stopped");
+          trained.push_back(method.name);
+          return rows_for(method);
+        };
+        return set;
+      }};
+  EXPECT_THROW(run_study({watched}, place("m"), logger_), Interrupted);
+  EXPECT_EQ(trained.size(), 1u);
+  stops = false;
+  const auto resumed = run_study({watched}, place("m"), logger_);
+  EXPECT_EQ(trained.size(), 2u);
+  expect_same(resumed, run_study({planned}, place("n"), logger_));
+}
+
+TEST_F(Studies, OfOtherSeedsHaveSectionsOfTheirOwn) {
+  const auto page = folder_.write("page.md", "# Page\n");
+  const auto picture = folder_.write("a.png", "picture");
+  ExperimentOptions usual, other;
+  other.first_seed = 77;
+  for (const auto& options : {usual, other}) {
+    write_to_page(page, "trial", options,
+                  {.markdown = heading("Trial", options) + "![it](a.png)\n",
+                   .pictures = {picture}});
+  }
+  const auto text = content_of(page);
+  for (const char* part : {"# Page", "## Trial\n", "](img/a.png)",
+                           "## Trial, seeds from 77\n", "](img/a-from-77.png)"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  EXPECT_EQ(content_of(folder_.path("img/a-from-77.png")), "picture");
+  EXPECT_EQ(seeds_of(other).front(), 77u);
 }
 
 TEST_F(Studies, KilledAtTheirStartBeginAnew) {

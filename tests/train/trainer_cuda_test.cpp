@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "kinflow/core/device_stream.h"
+#include "kinflow/core/error.h"
+#include "kinflow/train/cuda_backend.h"
 #include "small_trainings.h"
 
 #define SKIP_WITHOUT_GPU() \
@@ -26,7 +29,7 @@ std::shared_ptr<const Dependence> law_on(at::Device device, Structure structure)
 
 // Replicas with a memory and without, of which the last has a rate that diverges.
 std::vector<TrainOptions> some_options(Schedule schedule) {
-  TrainOptions first{.schedule = schedule, .estimator = Estimator::hybrid};
+  TrainOptions first{{.schedule = schedule, .estimator = Estimator::hybrid}, {}};
   first.epochs = 6;
   first.batch_size = 64;
   first.seed = 3;
@@ -71,6 +74,59 @@ TEST(TrainerCuda, RecordedStepsAreTheSteps) {
     const DeviceStream stream(at::Device(at::kCUDA, 0));
     expect_same(trained_on(at::kCUDA, Structure::relationship, schedule), one_by_one);
   }
+}
+
+TEST(TrainerCuda, WorkIsRecordedInItsSecondRun) {
+  SKIP_WITHOUT_GPU();
+  const at::Device device(at::kCUDA, 0);
+  const auto calls_of_five_runs = [&] {
+    auto sum = at::zeros({3}, at::TensorOptions(at::kDouble).device(device));
+    int calls = 0;
+    const auto work = make_repeated_work([&] {
+      ++calls;
+      sum += at::ones_like(sum);
+    });
+    for (int i = 0; i < 5; ++i) work->run();
+    EXPECT_EQ(sum.sum().item<double>(), 15);
+    return calls;
+  };
+  EXPECT_EQ(calls_of_five_runs(), 5);
+  const DeviceStream stream(device);
+  EXPECT_EQ(calls_of_five_runs(), 2);
+}
+
+TEST(TrainerCuda, WorkThatThrowsLeavesTheStreamAsItWas) {
+  SKIP_WITHOUT_GPU();
+  const at::Device device(at::kCUDA, 0);
+  const DeviceStream stream(device);
+  int calls = 0;
+  const auto work = make_repeated_work([&] {
+    if (++calls == 2) throw NumericalError("no");
+  });
+  work->run();
+  EXPECT_THROW(work->run(), NumericalError);
+  EXPECT_EQ(at::ones({2}, at::TensorOptions(device)).sum().item<float>(), 2);
+}
+
+TEST(TrainerCuda, ThreadsRecordAtTheSameTime) {
+  SKIP_WITHOUT_GPU();
+  const auto alone =
+      trained_on(at::kCUDA, Structure::relationship, Schedule::alternating);
+  constexpr int kThreads = 6;
+  std::vector<NamedTensors> found(kThreads);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&found, i] {
+      const DeviceStream stream(at::Device(at::kCUDA, 0));
+      // Trainings that end while others record wait for the device.
+      for (int repeat = 0; repeat < 4; ++repeat) {
+        found[static_cast<std::size_t>(i)] =
+            trained_on(at::kCUDA, Structure::relationship, Schedule::alternating);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (const auto& state : found) expect_same(state, alone);
 }
 
 // The first epochs, before rounding has grown.
