@@ -46,13 +46,15 @@ CLI::App* add_experiment(CLI::App& app, const std::string& name,
                    "A reduced version for a CPU, which says what it leaves out");
   }
   verb->add_option("--page", given->page,
-                   "Markdown page whose section of this experiment is replaced");
+                   "Markdown page for the report: what stands between <!-- begin "
+                   "NAME --> and <!-- end NAME --> is replaced, or added at its end");
   add_device(*verb, options.device);
   add_threads(*verb, options.threads);
   verb->callback([given, name, run] {
     auto& chosen = given->options;
     chosen.seeds = given->seeds.value_or(chosen.quick ? kQuickSeeds : chosen.seeds);
     chosen.stop = &stop_requested();
+    if (!given->page.empty()) check_page(given->page, name, chosen);
     const auto report = run(chosen);
     fmt::print("{}", report.markdown);
     for (const auto& picture : report.pictures) fmt::print("picture: {}\n", picture);

@@ -23,4 +23,19 @@ void fill_folder(const std::string& directory, const std::function<void()>& writ
   }
 }
 
+void require_free(const std::string& directory,
+                  const std::function<bool(const std::string& name)>& is_own) {
+  std::error_code error;
+  if (!std::filesystem::exists(directory, error)) return;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const auto name = entry.path().filename().string();
+    if (is_own(name)) continue;
+    throw InputError(directory + ": expected a new or empty folder, found '" + name +
+                     "'");
+  }
+  if (error) {
+    throw InputError(directory + ": expected a folder (" + error.message() + ")");
+  }
+}
+
 }  // namespace kinflow

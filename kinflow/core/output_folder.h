@@ -11,4 +11,9 @@ namespace kinflow {
 /// does not remain.
 void fill_folder(const std::string& directory, const std::function<void()>& write);
 
+/// InputError where the folder exists and holds a file or folder that `is_own` does not
+/// take for the caller's.
+void require_free(const std::string& directory,
+                  const std::function<bool(const std::string& name)>& is_own);
+
 }  // namespace kinflow

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 
@@ -375,6 +376,13 @@ Split split_in_time(const PairReturns& returns, double valid_fraction,
         fmt::format("[split] expected fractions above 0, received {} for validation "
                     "and {} for test",
                     valid_fraction, test_fraction));
+  }
+  const std::set<std::int64_t> days(returns.day_of_row.begin(),
+                                    returns.day_of_row.end());
+  if (days.size() < 3) {
+    throw InputError(fmt::format(
+        "prices: expected returns of at least 3 days, which need prices of 4, found {}",
+        days.size()));
   }
   return split(returns.rows(),
                {.by = SplitBy::time,

@@ -24,11 +24,15 @@ inline SplitPage split_page(const std::filesystem::path& page,
   const std::string end = "<!-- end " + name + " -->\n";
   std::ifstream file(page);
   std::string text((std::istreambuf_iterator<char>(file)), {});
-  if (text.find(begin) == std::string::npos) text += "\n" + begin + end;
+  if (text.find(begin) == std::string::npos) {
+    if (!text.empty()) text += text.back() == '\n' ? "\n" : "\n\n";
+    text += begin + end;
+  }
   const std::size_t start = text.find(begin) + begin.size();
   const std::size_t stop = text.find(end, start);
   if (stop == std::string::npos)
-    throw InputError(page.string() + ": no '" + end + "' in page");
+    throw InputError(page.string() + ": expected '<!-- end " + name +
+                     " -->' after its begin, found none");
   return {text.substr(0, start), text.substr(start, stop - start), text.substr(stop)};
 }
 

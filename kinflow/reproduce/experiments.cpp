@@ -2,6 +2,7 @@
 #include "kinflow/reproduce/experiments.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -25,6 +26,12 @@ std::string processor_name() {
     }
   }
   return "unknown processor";
+}
+
+// Of names of sections and pictures.
+std::string ending_of(const ExperimentOptions& options) {
+  return options.first_seed == kFirstSeed ? std::string()
+                                          : fmt::format("-from-{}", options.first_seed);
 }
 
 }  // namespace
@@ -72,11 +79,27 @@ void write_report(const std::string& directory, const std::string& name,
   write_file_atomically(directory + "/" + name + ".md", report.markdown);
 }
 
+void check_page(const std::string& page, const std::string& name,
+                const ExperimentOptions& options) {
+  std::error_code ignored;
+  const auto parent = std::filesystem::absolute(page, ignored).parent_path();
+  if (std::filesystem::is_directory(page, ignored)) {
+    throw InputError("--page: expected a Markdown file, found the folder '" + page +
+                     "'");
+  }
+  if (!std::filesystem::is_directory(parent, ignored) ||
+      access(parent.c_str(), W_OK) != 0) {
+    throw InputError(
+        fmt::format("--page: expected a file in a folder that can be written, found "
+                    "'{}'",
+                    page));
+  }
+  split_page(page, name + ending_of(options));
+}
+
 void write_to_page(const std::string& page, const std::string& name,
                    const ExperimentOptions& options, const ExperimentReport& report) {
-  const auto own = options.first_seed == kFirstSeed
-                       ? std::string()
-                       : fmt::format("-from-{}", options.first_seed);
+  const auto own = ending_of(options);
   auto text = report.markdown;
   const auto images = std::filesystem::path(page).parent_path() / "img";
   for (const auto& picture : report.pictures) {

@@ -70,6 +70,10 @@ std::string provenance(const ExperimentOptions& options, const std::string& comm
 /// "8 cores of an AMD EPYC" or "one NVIDIA H200".
 std::string machine_name(const std::string& device, std::int64_t threads);
 
+/// InputError where write_to_page() could not write: called before the work.
+void check_page(const std::string& page, const std::string& name,
+                const ExperimentOptions& options);
+
 /// Replaces the section of an experiment on a Markdown page, with copies of its
 /// pictures in the folder `img` beside the page. Other seeds have a section of their
 /// own.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "kinflow/core/atomic_file.h"
@@ -20,6 +21,27 @@ using namespace stock_method;
 
 constexpr double kSignificant = 0.01;
 
+// InputError where a stock has one price on all days to train on.
+void check_returns_vary(const StockData& data, const std::string& path) {
+  const auto& all = data.returns;
+  for (std::size_t pair = 0; pair < all.pair_labels.size(); ++pair) {
+    for (std::size_t column = 0; column < 2; ++column) {
+      const bool varies = std::any_of(
+          data.parts.train.begin(), data.parts.train.end(), [&](std::int64_t row) {
+            const auto at = static_cast<std::size_t>(row);
+            return static_cast<std::size_t>(all.pair_of_row[at]) == pair &&
+                   all.returns[2 * at + column] != 0;
+          });
+      if (varies) continue;
+      throw InputError(
+          fmt::format("{}: expected prices that change, found the same price of the {} "
+                      "of {} on all "
+                      "days to train on",
+                      path, column == 0 ? "first" : "second", all.pair_labels[pair]));
+    }
+  }
+}
+
 std::shared_ptr<const StockData> read_stocks(const PriceSource& source) {
   if (source.folder.empty() && source.table.empty()) {
     throw InputError(
@@ -34,6 +56,7 @@ std::shared_ptr<const StockData> read_stocks(const PriceSource& source) {
   auto data = std::make_shared<StockData>();
   data->returns = pair_returns(series, pairs);
   data->parts = split_in_time(data->returns);
+  check_returns_vary(*data, source.table.empty() ? source.folder : source.table);
   return data;
 }
 
@@ -66,10 +89,13 @@ std::string own(const char* prefix, const char* method) {
   return std::string(prefix) + method;
 }
 
-std::vector<ScoreRow> rows_of(bool quick) {
-  std::vector<ScoreRow> rows = {{"paper: baseline", "", {-5.69}},
-                                {"paper: grid", "", {-5.72}},
-                                {"paper: joint", "", {-5.71}}};
+std::vector<ScoreRow> rows_of(bool quick, bool has_papers_pairs) {
+  std::vector<ScoreRow> rows;
+  if (has_papers_pairs) {
+    rows = {{"paper: baseline", "", {-5.69}},
+            {"paper: grid", "", {-5.72}},
+            {"paper: joint", "", {-5.71}}};
+  }
   const auto add = [&](const std::string& heading, const std::string& method) {
     rows.push_back({heading, method});
   };
@@ -224,7 +250,7 @@ ExperimentReport reproduce_stocks(const ExperimentOptions& options,
       logger);
   ScoreColumn column{.heading = "stock pairs", .entropy_nats = {}, .sets = {}};
   for (const auto& set : result.sets) column.sets.push_back(&set);
-  const auto rows = rows_of(options.quick);
+  const auto rows = rows_of(options.quick, source.pairs.empty());
   ExperimentReport report;
   auto& text = report.markdown;
   text = heading("Stock data pairs", options) +

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include "kinflow/core/folder_lock.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/map_in_order.h"
+#include "kinflow/core/output_folder.h"
 #include "kinflow/core/version.h"
 
 namespace kinflow {
@@ -86,7 +88,10 @@ class StudyFolder {
     if (std::filesystem::exists(path, error)) {
       check_same(read_json(path), description);
     } else {
-      check_free(directory);
+      // But what a call leaves that was killed at its start.
+      require_free(directory, [](const std::string& name) {
+        return name == ".lock" || name.rfind("study.json", 0) == 0;
+      });
     }
     lock_ = FolderLock(directory, "study");
     remove_unfinished_files(directory);
@@ -144,22 +149,17 @@ class StudyFolder {
                       "{}; see study.json there",
                       directory_, what));
     };
-    expect(found.value("description", json()) == description, "with other options");
+    const auto before = found.value("description", json::object());
+    for (const auto& [key, value] : description.items()) {
+      const auto other = before.value(key, json());
+      expect(other == value, fmt::format("with '{}' {} in place of {}", key,
+                                         other.dump(), value.dump()));
+    }
     expect(found.value("kinflow_version", "") == version() &&
                found.value("commit", "") == commit(),
            "of another kinflow, whose results would be mixed with new ones");
     seconds_before_ = found.value("seconds", 0.0);
   }
-  // Nothing but what a call leaves that was killed at its start.
-  static void check_free(const std::string& directory) {
-    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-      const auto name = entry.path().filename().string();
-      if (name == ".lock" || name.rfind("study.json", 0) == 0) continue;
-      throw InputError(directory + ": expected a new or empty folder, found '" + name +
-                       "'");
-    }
-  }
-
   std::string path_of(const std::string& name) const {
     return directory_ + "/sets/" + name + ".json";
   }
@@ -187,9 +187,12 @@ StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& pla
     if (!result.sets[i].is_finished) missing.push_back(i);
   }
   const auto total = static_cast<std::int64_t>(plan.size());
-  if (missing.size() < plan.size()) {
-    logger.info(fmt::format("{} of {} data sets are finished already",
-                            plan.size() - missing.size(), plan.size()));
+  const auto begun = std::count_if(missing.begin(), missing.end(), [&](std::size_t i) {
+    return !result.sets[i].scores.empty();
+  });
+  if (missing.size() < plan.size() || begun > 0) {
+    logger.info(fmt::format("{} of {} data sets are finished already, {} in part",
+                            plan.size() - missing.size(), plan.size(), begun));
   }
 
   const auto start = Clock::now();

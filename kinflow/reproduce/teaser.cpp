@@ -7,7 +7,13 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
+#include "kinflow/core/atomic_file.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/folder_lock.h"
+#include "kinflow/core/output_folder.h"
+#include "kinflow/core/version.h"
 #include "kinflow/data/simulate.h"
 #include "kinflow/evaluate/likelihood.h"
 #include "kinflow/evaluate/recovered_correlations.h"
@@ -19,6 +25,37 @@
 
 namespace kinflow {
 namespace {
+
+// Says that a folder is that of a teaser, whose files may be replaced.
+constexpr const char* kMark = "teaser.json";
+
+FolderLock claim_folder(const std::string& directory) {
+  std::error_code error;
+  const auto mark = directory + "/" + kMark;
+  if (!std::filesystem::exists(mark, error)) {
+    require_free(directory, [](const std::string& name) {
+      return name == ".lock" || name.rfind(kMark, 0) == 0;
+    });
+  }
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    throw InputError(
+        fmt::format("{}: cannot make the folder ({})", directory, error.message()));
+  }
+  FolderLock lock(directory, "demo");
+  write_file_atomically(mark,
+                        nlohmann::json{{"kinflow_version", version()}}.dump() + "\n");
+  return lock;
+}
+
+FitResult fit_or_stop(const FitRequest& request, const FitPlace& place,
+                      Logger& logger) {
+  try {
+    return fit(request, place, logger);
+  } catch (const Interrupted&) {
+    throw Interrupted("interrupted; the same command begins anew");
+  }
+}
 
 // Table 1 of the paper, column Abs with equicorrelated blocks.
 constexpr double kPaperBaseline = 1.513;
@@ -87,11 +124,10 @@ Fitted fit_one(const TeaserOptions& options, Schedule schedule, Logger& logger) 
   request.threads = options.threads;
   const auto name = name_of(schedule_names(), schedule);
   const auto run = directory + "/" + name;
-  // Only what an earlier demo left there.
-  if (std::filesystem::exists(run + "/run.json")) std::filesystem::remove_all(run);
+  std::filesystem::remove_all(run);
   logger.info("fit " + name);
-  Fitted fitted{.result =
-                    fit(request, {.directory = run, .stop = options.stop}, logger)};
+  Fitted fitted{
+      .result = fit_or_stop(request, {.directory = run, .stop = options.stop}, logger)};
   const auto test =
       read_rows(directory + "/data/test.csv", {.columns = fitted.result.model.columns});
   fitted.test_nll_nats =
@@ -124,6 +160,7 @@ void write_picture(const std::string& path, const Simulation& simulation,
 
 Teaser run_teaser(const TeaserOptions& options, Logger& logger) {
   const auto& directory = options.directory;
+  const auto lock = claim_folder(directory);
   const auto start = std::chrono::steady_clock::now();
   const auto simulation = simulate({.shape = PlaneShape::abs, .seed = options.seed});
   write_simulation(directory + "/data", simulation);
@@ -171,9 +208,9 @@ ExperimentReport reproduce_teaser(const ExperimentOptions& options, Logger& logg
                                  logger);
   ExperimentReport report;
   report.pictures = {teaser.picture};
-  report.markdown = "## Figure 1\n\n" + provenance(once, "teaser", teaser.seconds) +
-                    "\n![Densities of Abs](density.png)\n\n```\n" + teaser.table +
-                    "```\n";
+  report.markdown =
+      heading("Figure 1", options) + provenance(once, "teaser", teaser.seconds) +
+      "\n![Densities of Abs](density.png)\n\n```\n" + teaser.table + "```\n";
   write_report(options.directory, "teaser", report);
   return report;
 }
