@@ -114,6 +114,35 @@ TEST(ReproduceStocks, RefusesPricesThatAreNotThereOrNotClear) {
                  {"none"});
   expect_refusal(folder, stocks(out + Arguments{"--prices", folder.path("none.csv")}),
                  {"none.csv"});
+  const auto table = folder.write("flat.csv",
+                                  "Date,AAPL,MSFT\n2024-01-01,1,5\n2024-01-02,2,5\n"
+                                  "2024-01-03,1,5\n2024-01-04,3,5\n2024-01-05,2,5\n"
+                                  "2024-01-08,1,6\n2024-01-09,3,5\n");
+  expect_refusal(folder,
+                 stocks(out + Arguments{"--prices", table, "--pairs", "AAPL-MSFT"}),
+                 {"flat.csv", "second of AAPL-MSFT", "same price"});
+}
+
+TEST(ReproduceStocks, RefusesPagesThatCannotBeWrittenBeforeItTrains) {
+  const TemporaryFolder folder;
+  const Prices prices(folder);
+  const auto half = folder.write("half.md", "# Page\n<!-- begin stocks -->\n");
+  for (const auto& page : {folder.path("none/page.md"), prices.files, half}) {
+    expect_refusal(
+        folder,
+        stocks({"--data", prices.files, "--out", folder.path("study"), "--page", page}),
+        {page, "expected"});
+  }
+}
+
+TEST(ReproduceTeaser, TakesNoFolderOfOthers) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path("mine/data"));
+  folder.write("mine/data/train.csv", "my,own\n");
+  for (const Arguments& verb : {Arguments{"demo"}, Arguments{"reproduce", "teaser"}}) {
+    expect_refusal(folder, verb + Arguments{"--out", folder.path("mine")},
+                   {"mine", "new or empty folder", "data"});
+  }
 }
 
 }  // namespace
