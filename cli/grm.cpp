@@ -9,6 +9,7 @@
 #include "kinflow/core/device.h"
 #include "kinflow/data/write_relationship.h"
 #include "kinflow/genetics/relationship_from_snps.h"
+#include "kinflow/report/text_table.h"
 #include "options.h"
 
 namespace kinflow::cli {
@@ -37,14 +38,30 @@ std::string short_name(const std::string& chromosome) {
   return chromosome.starts_with("chr") ? chromosome.substr(3) : chromosome;
 }
 
-void write(const Given& given, const std::string& prefix, const RelationshipFile& file,
-           Console& console) {
-  const std::string path = given.path(prefix);
-  check_not_an_input(path, given.genotypes.inputs());
-  write_relationship(path, file);
-  console.info(fmt::format("{}: {} people, {:.6g} variants, mean diagonal {:.6g}", path,
-                           file.rows, file.variants, mean_diagonal(file)));
-}
+/// Writes matrices and remembers what to say of them.
+class MatrixWriter {
+ public:
+  MatrixWriter(const Given& given, Console& console)
+      : given_(given),
+        console_(console),
+        table_({{"file", Align::kLeft}, {"people"}, {"variants"}, {"mean diagonal"}}) {}
+
+  void write(const std::string& prefix, const RelationshipFile& file) {
+    const std::string path = given_.path(prefix);
+    check_not_an_input(path, given_.genotypes.inputs());
+    write_relationship(path, file);
+    console_.info(path + ": written");
+    table_.add_row({path, std::to_string(file.rows),
+                    fmt::format("{:.6g}", file.variants),
+                    fmt::format("{:.6f}", mean_diagonal(file))});
+  }
+  std::string table() const { return table_.plain(); }
+
+ private:
+  const Given& given_;
+  Console& console_;
+  TextTable table_;
+};
 
 void make_matrices(const Given& given, Console& console) {
   const Genotypes genotypes(given.genotypes.prefix);
@@ -52,20 +69,21 @@ void make_matrices(const Given& given, Console& console) {
   filters.without_haploid = filters.chromosomes.empty();
   const Chosen people = choose_people(genotypes, given.genotypes.people);
   const Chosen variants = choose_variants(genotypes, people.rows, filters);
-  fmt::print("{}", filter_table(people, variants));
   const SnpRelationshipOptions options{.kind = given.chosen_kind(),
                                        .autosomes = filters.autosomes,
                                        .with_nonfounders = filters.with_nonfounders};
-  if (!given.loco) {
-    write(given, given.out,
-          snp_relationship(genotypes, people.rows, variants.rows, options), console);
-    return;
+  MatrixWriter writer(given, console);
+  if (given.loco) {
+    visit_leaving_chromosomes_out(
+        genotypes, people.rows, variants.rows, options,
+        [&](const ChromosomeVariants& left_out, const RelationshipFile& file) {
+          writer.write(given.out + ".chr" + short_name(left_out.name), file);
+        });
+  } else {
+    writer.write(given.out,
+                 snp_relationship(genotypes, people.rows, variants.rows, options));
   }
-  visit_leaving_chromosomes_out(
-      genotypes, people.rows, variants.rows, options,
-      [&](const ChromosomeVariants& left_out, const RelationshipFile& file) {
-        write(given, given.out + ".chr" + short_name(left_out.name), file, console);
-      });
+  fmt::print("{}\n{}", filter_table(people, variants), writer.table());
 }
 
 }  // namespace

@@ -78,23 +78,52 @@ const auto kCountPair =
 const auto kCountPair = count_pair_anywhere;
 #endif
 
+std::vector<std::int8_t> counts_of(const Genotypes& genotypes, std::int64_t variant,
+                                   std::span<const std::int64_t> people) {
+  std::vector<std::int8_t> counts(people.size());
+  genotypes.read(variant, people, counts.data());
+  return counts;
+}
+
+/// Males have one allele of X and Y: their counts become those of the rarer allele, 0
+/// or 1, and missing where they are heterozygous. Others have no Y.
+void count_alleles_of_males(std::span<std::int8_t> counts, ChromosomeKind kind,
+                            bool a1_is_rarer, const Genotypes& genotypes,
+                            std::span<const std::int64_t> people) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == kMissingGenotype) continue;
+    const auto& person = genotypes.people()[static_cast<std::size_t>(people[i])];
+    const bool is_male = person.sex == 1;
+    if ((is_male && counts[i] == 1) || (!is_male && kind == ChromosomeKind::y)) {
+      counts[i] = kMissingGenotype;
+      continue;
+    }
+    const int rarer = a1_is_rarer ? counts[i] : 2 - counts[i];
+    counts[i] = static_cast<std::int8_t>(is_male ? rarer / 2 : rarer);
+  }
+}
+
 /// One chromosome, over which a window moves by a variant at a time.
 class PruningWalk {
  public:
   PruningWalk(const Genotypes& genotypes, std::span<const std::int64_t> people,
-              std::span<const std::int64_t> variants, const VariantCounter& counter,
+              const ChromosomeVariants& one, const VariantCounter& counter,
               const LinkagePruning& options)
       : genotypes_(genotypes),
         people_(people),
-        variants_(variants),
+        variants_(one.variants),
+        kind_(chromosome(one.name, options.autosomes).kind),
         limit_(options.largest_r_squared * (1 + kRounding)),
         window_(options.window_kb * 1000),
-        bits_(variants.size()),
-        frequency_(variants.size()),
-        is_pruned_(variants.size()),
-        next_(variants.size()) {
-    for (std::size_t i = 0; i < variants.size(); ++i) {
-      frequency_[i] = counter.minor_frequency(variants[i]);
+        bits_(variants_.size()),
+        frequency_(variants_.size()),
+        a1_is_rarer_(variants_.size()),
+        is_pruned_(variants_.size()),
+        next_(variants_.size()) {
+    for (std::size_t i = 0; i < variants_.size(); ++i) {
+      const double a1 = counter.a1_frequency(variants_[i]);
+      a1_is_rarer_[i] = a1 <= 0.5;
+      frequency_[i] = std::min(a1, 1 - a1);
     }
   }
 
@@ -120,7 +149,12 @@ class PruningWalk {
     const std::size_t before = end_;
     const double last = static_cast<double>(position(start)) + window_;
     while (end_ < variants_.size() && static_cast<double>(position(end_)) <= last) {
-      bits_[end_].emplace(genotypes_, variants_[end_], people_);
+      auto counts = counts_of(genotypes_, variants_[end_], people_);
+      if (kind_ == ChromosomeKind::x || kind_ == ChromosomeKind::y) {
+        count_alleles_of_males(counts, kind_, a1_is_rarer_[end_] != 0, genotypes_,
+                               people_);
+      }
+      bits_[end_].emplace(counts);
       is_pruned_[end_] = !bits_[end_]->varies();
       next_[end_] = end_ + 1;
       ++end_;
@@ -150,9 +184,11 @@ class PruningWalk {
 
   const Genotypes& genotypes_;
   std::span<const std::int64_t> people_, variants_;
+  ChromosomeKind kind_;
   double limit_, window_;
   std::vector<std::optional<VariantBits>> bits_;  // of the window
   std::vector<double> frequency_;
+  std::vector<char> a1_is_rarer_;
   std::vector<char> is_pruned_;
   std::vector<std::size_t> next_;  // the first partner that has not been looked at
   std::size_t end_ = 0;
@@ -177,10 +213,11 @@ void check_order(const Genotypes& genotypes, const ChromosomeVariants& chromosom
 
 VariantBits::VariantBits(const Genotypes& genotypes, std::int64_t variant,
                          std::span<const std::int64_t> people)
-    : words_((people.size() + kPeoplePerWord - 1) / kPeoplePerWord),
+    : VariantBits(counts_of(genotypes, variant, people)) {}
+
+VariantBits::VariantBits(std::span<const std::int8_t> counts)
+    : words_((counts.size() + kPeoplePerWord - 1) / kPeoplePerWord),
       planes_(3 * words_) {
-  std::vector<std::int8_t> counts(people.size());
-  genotypes.read(variant, people, counts.data());
   std::int64_t number_of[4] = {};
   for (std::size_t i = 0; i < counts.size(); ++i) {
     ++number_of[counts[i] + 1];
@@ -234,14 +271,13 @@ std::vector<std::int64_t> prune_by_linkage(const Genotypes& genotypes,
   const auto chromosomes = by_chromosome(genotypes, variants, options.autosomes);
   for (const auto& chromosome : chromosomes) check_order(genotypes, chromosome);
   std::vector<std::vector<char>> is_pruned(chromosomes.size());
-  shared_workers().run(static_cast<std::int64_t>(chromosomes.size()),
-                       [&](std::int64_t turn, std::int64_t /*thread*/) {
-                         const auto at = static_cast<std::size_t>(turn);
-                         is_pruned[at] =
-                             PruningWalk(genotypes, compared, chromosomes[at].variants,
-                                         counter, options)
-                                 .run();
-                       });
+  shared_workers().run(
+      static_cast<std::int64_t>(chromosomes.size()),
+      [&](std::int64_t turn, std::int64_t /*thread*/) {
+        const auto at = static_cast<std::size_t>(turn);
+        is_pruned[at] =
+            PruningWalk(genotypes, compared, chromosomes[at], counter, options).run();
+      });
   std::vector<std::int64_t> kept;
   for (std::size_t c = 0; c < chromosomes.size(); ++c) {
     for (std::size_t i = 0; i < chromosomes[c].variants.size(); ++i) {

@@ -13,6 +13,8 @@ namespace kinflow {
 /// The genotypes of a variant, a bit for each person, for r_squared().
 class VariantBits {
  public:
+  /// @param counts  of one person after the other, as Genotypes::read() gives them
+  explicit VariantBits(std::span<const std::int8_t> counts);
   /// @param people  rows of the .fam
   VariantBits(const Genotypes& genotypes, std::int64_t variant,
               std::span<const std::int64_t> people);
@@ -46,9 +48,10 @@ struct LinkagePruning {
 
 /// The variants that are left, in their order, when of every two of a chromosome within
 /// the window whose correlation is larger the one with the rarer allele goes, in the
-/// order of plink's --indep-pairwise WINDOWkb 1 R2; on X all people count with two
-/// alleles. A variant that does not vary goes too. InputError where positions decrease
-/// within a chromosome. Uses shared_workers(), a chromosome at a time each.
+/// order of plink's --indep-pairwise WINDOWkb 1 R2. Heterozygous males on X are
+/// missing, and on Y everyone but homozygous males. A variant that does not vary goes
+/// too. InputError where positions decrease within a chromosome. Uses shared_workers(),
+/// a chromosome at a time each.
 /// @param people  rows of the .fam, of whom founders are taken
 /// @param variants  rows of the .bim, increasing
 std::vector<std::int64_t> prune_by_linkage(const Genotypes& genotypes,
