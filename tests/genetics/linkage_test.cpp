@@ -128,7 +128,8 @@ TEST_F(Pruning, LeavesNoPairInAWindowThatIsTooMuchAlike) {
     for (const auto w : left) {
       const auto& first = genotypes_->variants()[static_cast<std::size_t>(v)];
       const auto& second = genotypes_->variants()[static_cast<std::size_t>(w)];
-      if (v >= w || first.chromosome != second.chromosome ||
+      // On X the alleles of males count, which these counts are not.
+      if (v >= w || first.chromosome != second.chromosome || first.chromosome == "X" ||
           second.position - first.position > 100'000) {
         continue;
       }
