@@ -31,6 +31,9 @@ struct RelationshipFile {
   /// symmetric, and every diagonal entry is there.
   CompressedRows sparse;
   double variants = 0;  ///< mean number of variants behind an entry, 0 where unknown
+  /// The number behind every entry: [n (n + 1) / 2], the lower triangle row by row.
+  /// Empty where it is the same for all or unknown.
+  std::vector<float> pair_variants = {};
 
   bool is_sparse() const { return dense.empty(); }
 };

@@ -66,6 +66,13 @@ void append_number(std::string& line, double value) {
   line.append(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
 }
 
+/// The number of variants behind the entry of row i and column j <= i; 1 where nothing
+/// is known of it.
+double variants_behind(const RelationshipFile& file, std::int64_t i, std::int64_t j) {
+  if (file.pair_variants.empty()) return file.variants > 0 ? file.variants : 1;
+  return double{file.pair_variants[static_cast<std::size_t>(i * (i + 1) / 2 + j)]};
+}
+
 /// Row i of the matrix as n values.
 std::vector<double> dense_row(const RelationshipFile& file, std::int64_t row) {
   std::vector<double> values(static_cast<std::size_t>(file.rows));
@@ -186,7 +193,6 @@ std::vector<std::string> write_relationship(const std::string& path,
     written.push_back(ids_path_for(path, format));
     write_file_atomically(written.back(), sample_id_lines(file.ids));
   }
-  const double variants = file.variants > 0 ? file.variants : 1;
   const auto float32 = [](OutputFile& output, std::span<const double> values) {
     write_numbers<float>(output, values);
   };
@@ -199,14 +205,18 @@ std::vector<std::string> write_relationship(const std::string& path,
       written.push_back(plain.substr(0, plain.size() - 4) + ".N.bin");
       write_rows(written.back(), file, true,
                  [&](OutputFile& output, std::span<const double> values) {
-                   write_numbers<float>(output,
-                                        std::vector<double>(values.size(), variants));
+                   const auto row = static_cast<std::int64_t>(values.size()) - 1;
+                   std::vector<double> counts;
+                   for (std::int64_t j = 0; j <= row; ++j) {
+                     counts.push_back(variants_behind(file, row, j));
+                   }
+                   write_numbers<float>(output, counts);
                  });
       write_rows(path, file, true, float32);
       break;
     case Format::grm_list:
       write_entries(path, "", file, true, [&](std::int64_t i, std::int64_t j) {
-        return fmt::format("{}\t{}\t{}\t", i + 1, j + 1, variants);
+        return fmt::format("{}\t{}\t{}\t", i + 1, j + 1, variants_behind(file, i, j));
       });
       break;
     case Format::grm_sparse:

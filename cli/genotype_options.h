@@ -1,0 +1,28 @@
+// The options of verbs that read genotypes, by plink's names.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kinflow/genetics/genotypes.h"
+#include "kinflow/genetics/variant_filters.h"
+
+namespace kinflow::cli {
+
+/// --bfile and the filters of people and variants.
+struct GenotypeGiven {
+  std::string prefix;
+  PeopleFilters people;
+  VariantFilters variants;
+
+  /// The files that are read, for check_not_an_input().
+  std::vector<std::string> inputs() const;
+};
+void add_genotype_options(CLI::App& verb, GenotypeGiven& given);
+
+/// A table of what every filter removed and left, for the terminal.
+std::string filter_table(const Chosen& people, const Chosen& variants);
+
+}  // namespace kinflow::cli

@@ -1,0 +1,114 @@
+// kinflow grm: relationship matrices from genotypes.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands.h"
+#include "genotype_options.h"
+#include "kinflow/core/device.h"
+#include "kinflow/data/write_relationship.h"
+#include "kinflow/genetics/relationship_from_snps.h"
+#include "kinflow/report/text_table.h"
+#include "options.h"
+
+namespace kinflow::cli {
+namespace {
+
+using Kind = SnpRelationshipKind;
+
+struct Given {
+  GenotypeGiven genotypes;
+  std::string kind = "standardized", out;
+  bool loco = false, gemma = false;
+  std::int64_t threads = 1;
+
+  Kind chosen_kind() const {
+    if (kind == "centered") return Kind::centered;
+    return gemma ? Kind::unit_variance : Kind::standardized;
+  }
+  std::string path(const std::string& prefix) const {
+    if (!gemma) return prefix + ".grm.bin";
+    return prefix + (kind == "centered" ? ".cXX.txt" : ".sXX.txt");
+  }
+};
+
+/// "7" of "chr7", for the names of files.
+std::string short_name(const std::string& chromosome) {
+  return chromosome.starts_with("chr") ? chromosome.substr(3) : chromosome;
+}
+
+/// Writes matrices and remembers what to say of them.
+class MatrixWriter {
+ public:
+  MatrixWriter(const Given& given, Console& console)
+      : given_(given),
+        console_(console),
+        table_({{"file", Align::kLeft}, {"people"}, {"variants"}, {"mean diagonal"}}) {}
+
+  void write(const std::string& prefix, const RelationshipFile& file) {
+    const std::string path = given_.path(prefix);
+    check_not_an_input(path, given_.genotypes.inputs());
+    write_relationship(path, file);
+    console_.info(path + ": written");
+    table_.add_row({path, std::to_string(file.rows),
+                    fmt::format("{:.6g}", file.variants),
+                    fmt::format("{:.6f}", mean_diagonal(file))});
+  }
+  std::string table() const { return table_.plain(); }
+
+ private:
+  const Given& given_;
+  Console& console_;
+  TextTable table_;
+};
+
+void make_matrices(const Given& given, Console& console) {
+  const Genotypes genotypes(given.genotypes.prefix);
+  auto filters = given.genotypes.variants;
+  filters.without_haploid = filters.chromosomes.empty();
+  const Chosen people = choose_people(genotypes, given.genotypes.people);
+  const Chosen variants = choose_variants(genotypes, people.rows, filters);
+  const SnpRelationshipOptions options{.kind = given.chosen_kind(),
+                                       .autosomes = filters.autosomes,
+                                       .with_nonfounders = filters.with_nonfounders};
+  MatrixWriter writer(given, console);
+  if (given.loco) {
+    visit_leaving_chromosomes_out(
+        genotypes, people.rows, variants.rows, options,
+        [&](const ChromosomeVariants& left_out, const RelationshipFile& file) {
+          writer.write(given.out + ".chr" + short_name(left_out.name), file);
+        });
+  } else {
+    writer.write(given.out,
+                 snp_relationship(genotypes, people.rows, variants.rows, options));
+  }
+  fmt::print("{}\n{}", filter_table(people, variants), writer.table());
+}
+
+}  // namespace
+
+void add_grm(CLI::App& app, Console& console) {
+  auto given = std::make_shared<Given>();
+  auto* verb =
+      app.add_subcommand("grm", "Compute relationship matrices from genotypes");
+  add_genotype_options(*verb, given->genotypes);
+  verb->add_option("--kind", given->kind,
+                   "Genotypes with their mean taken off, or also divided by what their "
+                   "deviation is in equilibrium")
+      ->check(CLI::IsMember({"centered", "standardized"}));
+  verb->add_flag("--loco", given->loco,
+                 "A matrix PREFIX.chrN for every chromosome N, from all others");
+  verb->add_flag(
+      "--gemma", given->gemma,
+      "Write GEMMA's PREFIX.cXX.txt (centered) or PREFIX.sXX.txt in place of "
+      "PREFIX.grm.bin");
+  add_threads(*verb, given->threads);
+  verb->add_option("--out", given->out, "Prefix of the files to write")->required();
+  verb->callback([given, &console] {
+    set_threads(given->threads);
+    make_matrices(*given, console);
+  });
+}
+
+}  // namespace kinflow::cli
