@@ -1,0 +1,213 @@
+// Text of .bim and .fam, bits of .bed.
+#include "kinflow/genetics/genotypes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "kinflow/core/error.h"
+#include "kinflow/data/in_quotes.h"
+#include "kinflow/data/text_lines.h"
+
+namespace kinflow {
+namespace {
+
+constexpr std::size_t kPeoplePerByte = 4;
+constexpr std::size_t kColumns = 6;
+using Cells = std::array<std::string_view, kColumns>;
+
+/// The counts of the four people of every byte.
+using FourCounts = std::array<std::int8_t, kPeoplePerByte>;
+constexpr auto kCountsOfByte = [] {
+  std::array<FourCounts, 256> table{};
+  for (std::size_t byte = 0; byte < table.size(); ++byte) {
+    for (std::size_t i = 0; i < kPeoplePerByte; ++i) {
+      table[byte][i] = kCountOfBits[(byte >> (2 * i)) & 3];
+    }
+  }
+  return table;
+}();
+
+/// The cells of the current line, which blanks or tabs separate; commas and quotes may
+/// be part of an allele.
+Cells six_cells(const TextLines& lines, std::string_view names) {
+  constexpr std::string_view kBlanks = " \t";
+  Cells cells;
+  std::size_t count = 0;
+  std::string_view rest = lines.line();
+  for (;;) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(kBlanks), rest.size()));
+    if (rest.empty()) break;
+    const auto cell = rest.substr(0, rest.find_first_of(kBlanks));
+    if (count < kColumns) cells[count] = cell;
+    ++count;
+    rest.remove_prefix(cell.size());
+  }
+  if (count != kColumns) {
+    lines.fail(
+        fmt::format("expected {} columns ({}), found {}", kColumns, names, count));
+  }
+  return cells;
+}
+
+template <typename Number>
+Number number_in(const TextLines& lines, std::string_view cell, std::string_view what) {
+  Number number{};
+  const auto [end, error] =
+      std::from_chars(cell.data(), cell.data() + cell.size(), number);
+  if (error != std::errc() || end != cell.data() + cell.size()) {
+    lines.fail(fmt::format("expected {}, found {}", what, in_quotes(cell)));
+  }
+  return number;
+}
+
+void check_name(const TextLines& lines, std::string_view cell, std::string_view what) {
+  if (is_printable_utf8(cell)) return;
+  lines.fail(fmt::format("expected {} of UTF-8 text, found {}", what, in_quotes(cell)));
+}
+
+Variant variant_in(const TextLines& lines) {
+  const auto [chromosome, id, centimorgans, position, a1, a2] =
+      six_cells(lines, "chromosome, id, centimorgans, position, allele 1, allele 2");
+  check_name(lines, chromosome, "a chromosome");
+  check_name(lines, id, "an id");
+  check_name(lines, a1, "an allele");
+  check_name(lines, a2, "an allele");
+  constexpr std::string_view kPosition = "a position that is an integer from 0";
+  Variant variant{
+      .chromosome = std::string(chromosome),
+      .id = std::string(id),
+      .centimorgans = number_in<double>(lines, centimorgans, "centimorgans"),
+      .position = number_in<std::int64_t>(lines, position, kPosition),
+      .a1 = std::string(a1),
+      .a2 = std::string(a2)};
+  if (variant.position < 0) {
+    lines.fail(fmt::format("expected {}, found {}", kPosition, variant.position));
+  }
+  if (!std::isfinite(variant.centimorgans)) {
+    lines.fail(fmt::format("expected centimorgans, found {}", in_quotes(centimorgans)));
+  }
+  return variant;
+}
+
+std::string parent(std::string_view cell) {
+  return std::string(cell == "0" ? "" : cell);
+}
+
+Person person_in(const TextLines& lines) {
+  const auto [family, individual, father, mother, sex, phenotype] =
+      six_cells(lines, "family, individual, father, mother, sex, phenotype");
+  check_name(lines, father, "a father");
+  check_name(lines, mother, "a mother");
+  return {.id = sample_id(family, individual),
+          .father = parent(father),
+          .mother = parent(mother),
+          .sex = sex == "1"   ? 1
+                 : sex == "2" ? 2
+                              : 0};
+}
+
+bool is_everyone_in_order(std::span<const std::int64_t> people, std::size_t count) {
+  if (people.size() != count) return false;
+  std::int64_t differences = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    differences |= people[i] ^ static_cast<std::int64_t>(i);
+  }
+  return differences == 0;
+}
+
+}  // namespace
+
+std::vector<Variant> read_variants(const std::string& path) {
+  TextLines lines(path);
+  std::vector<Variant> variants;
+  while (lines.next_filled()) variants.push_back(variant_in(lines));
+  if (variants.empty()) throw InputError(path + ": expected variants, found none");
+  return variants;
+}
+
+std::vector<Person> read_people(const std::string& path) {
+  TextLines lines(path);
+  std::vector<Person> people;
+  while (lines.next_filled()) people.push_back(person_in(lines));
+  if (people.empty()) throw InputError(path + ": expected people, found none");
+  std::vector<SampleId> ids;
+  ids.reserve(people.size());
+  for (const Person& person : people) ids.push_back(person.id);
+  check_sample_ids(ids, path);
+  return people;
+}
+
+Genotypes::Genotypes(const std::string& prefix)
+    : prefix_(prefix),
+      variants_(read_variants(prefix + ".bim")),
+      people_(read_people(prefix + ".fam")),
+      bed_(prefix + ".bed"),
+      row_bytes_((people_.size() + kPeoplePerByte - 1) / kPeoplePerByte) {
+  check_bed();
+}
+
+void Genotypes::check_bed() const {
+  const auto bytes = bed_.bytes();
+  const auto fail = [&](const std::string& what) {
+    throw InputError(bed_.path() + ": " + what);
+  };
+  if (bytes.empty()) fail("expected genotypes, found an empty file");
+  if (bytes.size() < kHeaderBytes || bytes[0] != 0x6c || bytes[1] != 0x1b) {
+    const std::size_t shown = std::min(bytes.size(), kHeaderBytes);
+    fail(
+        fmt::format("expected a .bed that starts with the bytes 6c 1b 01, found {:02x}",
+                    fmt::join(bytes.first(shown), " ")));
+  }
+  if (bytes[2] == 0) {
+    fail(
+        "expected one row for each variant (third byte 01), found one for each person "
+        "(00); plink1.9 --make-bed turns the file");
+  }
+  if (bytes[2] != 1) {
+    fail(fmt::format("expected 01 as the third byte, found {:02x}", bytes[2]));
+  }
+  const std::size_t expected = kHeaderBytes + variants_.size() * row_bytes_;
+  if (bytes.size() != expected) {
+    fail(fmt::format(
+        "expected {} bytes, for the {} variants of the .bim and the {} people of the "
+        ".fam, found {}",
+        expected, variants_.size(), people_.size(), bytes.size()));
+  }
+}
+
+void Genotypes::read(std::int64_t variant, std::span<const std::int64_t> people,
+                     std::int8_t* counts) const {
+  if (is_everyone_in_order(people, people_.size())) return read_all(variant, counts);
+  const std::uint8_t* row = packed(variant).data();
+  for (std::size_t i = 0; i < people.size(); ++i) {
+    const auto person = static_cast<std::size_t>(people[i]);
+    counts[i] = kCountsOfByte[row[person / kPeoplePerByte]][person % kPeoplePerByte];
+  }
+}
+
+void Genotypes::read_all(std::int64_t variant, std::int8_t* counts) const {
+  const auto row = packed(variant);
+  const std::size_t whole = people_.size() / kPeoplePerByte;
+  for (std::size_t i = 0; i < whole; ++i) {
+    std::memcpy(counts + i * kPeoplePerByte, kCountsOfByte[row[i]].data(),
+                kPeoplePerByte);
+  }
+  const std::size_t done = whole * kPeoplePerByte;
+  if (done < people_.size()) {
+    std::memcpy(counts + done, kCountsOfByte[row[whole]].data(), people_.size() - done);
+  }
+}
+
+std::vector<std::int64_t> all_people(const Genotypes& genotypes) {
+  std::vector<std::int64_t> people(genotypes.people().size());
+  std::iota(people.begin(), people.end(), 0);
+  return people;
+}
+
+}  // namespace kinflow
