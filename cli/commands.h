@@ -20,6 +20,7 @@ void add_sample(CLI::App& app, Console& console);
 void add_transform(CLI::App& app, Console& console);
 void add_inspect(CLI::App& app, Console& console);
 void add_relationship(CLI::App& app, Console& console);
+void add_clump(CLI::App& app, Console& console);
 void add_reproduce(CLI::App& app, Console& console);
 void add_demo(CLI::App& app, Console& console);
 

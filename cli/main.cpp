@@ -85,6 +85,7 @@ int main(int argc, char** argv) {
   cli::add_transform(app, console);
   cli::add_inspect(app, console);
   cli::add_relationship(app, console);
+  cli::add_clump(app, console);
   cli::add_reproduce(app, console);
   cli::add_demo(app, console);
   try {

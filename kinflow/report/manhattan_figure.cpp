@@ -18,7 +18,7 @@
 namespace kinflow {
 namespace {
 
-constexpr double kWidth = 560, kHeight = 190;  // points
+constexpr double kWidth = 640, kHeight = 190;  // points
 constexpr double kPointRadius = 1.1, kIndexRadius = 2.3;
 // Between chromosomes, as a part of the genome.
 constexpr double kGap = 0.006;
@@ -67,6 +67,15 @@ using Genome = std::map<ChromosomeOrder, Span>;
 
 double height_of(double p) {
   return -std::log10(std::max(p, std::numeric_limits<double>::denorm_min()));
+}
+
+// "5e\u22128" in place of "5e-08".
+std::string short_number(double value) {
+  std::string text = fmt::format("{:g}", value);
+  const std::size_t exponent = text.find("e-");
+  if (exponent == text.npos) return text;
+  const std::size_t digits = text.find_first_not_of('0', exponent + 2);
+  return text.replace(exponent, digits - exponent, "e\u2212");
 }
 
 void check(const ManhattanFigure& figure) {
@@ -201,7 +210,7 @@ Canvas draw_manhattan_figure(const ManhattanFigure& figure) {
   const double line = height_of(figure.threshold);
   std::vector<PlotLayer> layers;
   for (auto& cloud : scatter.clouds()) layers.emplace_back(std::move(cloud));
-  layers.emplace_back(Series{.name = fmt::format("p = {:g}", figure.threshold),
+  layers.emplace_back(Series{.name = "p = " + short_number(figure.threshold),
                              .x = {x.low, x.high},
                              .y = {line, line},
                              .color = kFaintInk,
