@@ -35,7 +35,8 @@ Canvas draw_qq_figure(const QqFigure& figure);
 void write_qq_figure(const std::string& path, const QqFigure& figure);
 
 /// The p that the k-th smallest of n independent uniform p-values is below with a
-/// probability. Nearly exact: within 1e-4 of itself for n from 100. k from 1 to n.
+/// probability. An approximation for pictures: its error is below 3% from n = 100, and
+/// far smaller where k is small beside n. k from 1 to n.
 double ordered_p_quantile(double k, double n, double probability);
 
 }  // namespace kinflow

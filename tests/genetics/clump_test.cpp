@@ -280,6 +280,53 @@ std::vector<double> random_p_values(std::size_t count, std::uint64_t seed) {
   return p;
 }
 
+TEST(Clump, GivesLociThatPlinkGave) {
+  const TemporaryFolder folder;
+  const auto content = random_content(120, 300, 21, {"1", "X"});
+  const Genotypes genotypes(write_bed(folder, "t", content));
+  const auto loci = clump(genotypes, founders(genotypes), random_p_values(300, 21),
+                          {.p1 = 1e-5, .p2 = 0.01, .r2 = 0.2, .kb = 100});
+  EXPECT_EQ(shown(loci, genotypes.variants()),
+            "rs68 1 NONE\n"
+            "rs266 3 rs268\n"
+            "rs234 0 NONE\n"
+            "rs8 3 rs6\n"
+            "rs94 0 NONE\n"
+            "rs230 0 NONE\n"
+            "rs20 0 NONE\n"
+            "rs236 0 NONE\n"
+            "rs22 1 rs23\n"
+            "rs147 1 NONE\n"
+            "rs227 2 NONE\n"
+            "rs210 0 NONE\n"
+            "rs207 2 rs208,rs209\n"
+            "rs112 1 rs113\n"
+            "rs88 2 NONE\n"
+            "rs36 1 NONE\n"
+            "rs201 2 rs202,rs203\n"
+            "rs82 2 rs80,rs81\n"
+            "rs160 0 NONE\n"
+            "rs83 0 NONE\n"
+            "rs285 0 NONE\n"
+            "rs17 3 rs15\n"
+            "rs199 1 NONE\n"
+            "rs158 0 NONE\n"
+            "rs1 1 rs0\n"
+            "rs288 2 rs289\n"
+            "rs84 0 NONE\n"
+            "rs237 1 rs238\n"
+            "rs168 0 NONE\n"
+            "rs49 2 rs47\n"
+            "rs42 2 rs43\n"
+            "rs92 0 NONE\n"
+            "rs64 0 NONE\n"
+            "rs29 0 NONE\n"
+            "rs134 0 NONE\n"
+            "rs38 2 rs37,rs39\n"
+            "rs217 1 NONE\n"
+            "rs175 0 NONE\n");
+}
+
 TEST(ClumpAgainstPlink, LociAreTheSame) {
   if (!has_tool("plink1.9")) GTEST_SKIP() << "plink1.9 is not installed";
   const std::vector<ClumpOptions> all_options = {
