@@ -2,64 +2,20 @@
 #include "kinflow/data/write_relationship.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <charconv>
 #include <memory>
-#include <new>
 #include <span>
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/zipped_file.h"
 #include "kinflow/data/npy.h"
 
 namespace kinflow {
 namespace {
 
 using Format = RelationshipFormat;
-
-/// An output file that gzips what it is given where its name ends in .gz.
-class OutputFile {
- public:
-  explicit OutputFile(const std::string& path)
-      : file_(path), is_zipped_(path.ends_with(".gz")) {
-    // 15: the largest window; 16: a gzip header.
-    if (is_zipped_ && deflateInit2(&stream_, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8,
-                                   Z_DEFAULT_STRATEGY) != Z_OK) {
-      throw std::bad_alloc();
-    }
-  }
-  ~OutputFile() {
-    if (is_zipped_) deflateEnd(&stream_);
-  }
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-
-  void write(std::string_view bytes) {
-    is_zipped_ ? deflate_all(bytes, Z_NO_FLUSH) : file_.write(bytes);
-  }
-  void commit() {
-    if (is_zipped_) deflate_all({}, Z_FINISH);
-    file_.commit();
-  }
-
- private:
-  void deflate_all(std::string_view bytes, int flush) {
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    stream_.avail_in = static_cast<uInt>(bytes.size());
-    do {
-      stream_.next_out = reinterpret_cast<Bytef*>(output_);
-      stream_.avail_out = sizeof(output_);
-      deflate(&stream_, flush);
-      file_.write({output_, sizeof(output_) - stream_.avail_out});
-    } while (stream_.avail_out == 0);
-  }
-
-  AtomicFile file_;
-  bool is_zipped_;
-  z_stream stream_ = {};
-  char output_[1 << 16];
-};
 
 void append_number(std::string& line, double value) {
   char digits[32];
@@ -83,7 +39,7 @@ std::vector<double> dense_row(const RelationshipFile& file, std::int64_t row) {
 }
 
 template <typename Number>
-void write_numbers(OutputFile& output, std::span<const double> values) {
+void write_numbers(ZippedFile& output, std::span<const double> values) {
   const std::vector<Number> numbers(values.begin(), values.end());
   output.write(
       {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)});
@@ -93,7 +49,7 @@ void write_numbers(OutputFile& output, std::span<const double> values) {
 template <typename Write>
 void write_rows(const std::string& path, const RelationshipFile& file, bool is_triangle,
                 const Write& write) {
-  auto output = std::make_unique<OutputFile>(path);
+  auto output = std::make_unique<ZippedFile>(path);
   for (std::int64_t i = 0; i < file.rows; ++i) {
     const auto values = dense_row(file, i);
     write(*output, std::span(values).first(
@@ -106,7 +62,7 @@ void write_rows(const std::string& path, const RelationshipFile& file, bool is_t
 template <typename Line>
 void write_entries(const std::string& path, const std::string& header,
                    const RelationshipFile& file, bool with_zeros, const Line& line_of) {
-  auto output = std::make_unique<OutputFile>(path);
+  auto output = std::make_unique<ZippedFile>(path);
   output->write(header);
   std::string lines;
   for (std::int64_t i = 0; i < file.rows; ++i) {
@@ -128,7 +84,7 @@ void write_entries(const std::string& path, const std::string& header,
   output->commit();
 }
 
-void write_text_row(OutputFile& output, std::span<const double> values,
+void write_text_row(ZippedFile& output, std::span<const double> values,
                     char separator) {
   std::string line;
   for (const double value : values) {
@@ -193,7 +149,7 @@ std::vector<std::string> write_relationship(const std::string& path,
     written.push_back(ids_path_for(path, format));
     write_file_atomically(written.back(), sample_id_lines(file.ids));
   }
-  const auto float32 = [](OutputFile& output, std::span<const double> values) {
+  const auto float32 = [](ZippedFile& output, std::span<const double> values) {
     write_numbers<float>(output, values);
   };
   switch (format) {
@@ -204,7 +160,7 @@ std::vector<std::string> write_relationship(const std::string& path,
     case Format::grm_binary:
       written.push_back(plain.substr(0, plain.size() - 4) + ".N.bin");
       write_rows(written.back(), file, true,
-                 [&](OutputFile& output, std::span<const double> values) {
+                 [&](ZippedFile& output, std::span<const double> values) {
                    const auto row = static_cast<std::int64_t>(values.size()) - 1;
                    std::vector<double> counts;
                    for (std::int64_t j = 0; j <= row; ++j) {
@@ -225,12 +181,12 @@ std::vector<std::string> write_relationship(const std::string& path,
       });
       break;
     case Format::rel_text:
-      write_rows(path, file, true, [](OutputFile& output, auto values) {
+      write_rows(path, file, true, [](ZippedFile& output, auto values) {
         write_text_row(output, values, '\t');
       });
       break;
     case Format::rel_binary:
-      write_rows(path, file, false, [](OutputFile& output, auto values) {
+      write_rows(path, file, false, [](ZippedFile& output, auto values) {
         write_numbers<double>(output, values);
       });
       break;
@@ -256,7 +212,7 @@ std::vector<std::string> write_relationship(const std::string& path,
                     });
       break;
     default:
-      write_rows(path, file, false, [&](OutputFile& output, auto values) {
+      write_rows(path, file, false, [&](ZippedFile& output, auto values) {
         write_text_row(output, values, plain.ends_with(".csv") ? ',' : '\t');
       });
   }

@@ -76,6 +76,20 @@ Limits limits_with_legend(const Panel& panel, Limits x, const FigureOptions& opt
   return tight;
 }
 
+// Empties the labels that would touch the one to their left.
+void drop_crowded_labels(Ticks& ticks, double points_per_unit) {
+  double free_from = -HUGE_VAL;
+  for (std::size_t i = 0; i < ticks.labels.size(); ++i) {
+    const double width = text_width(ticks.labels[i], {.size = kTickLabelSize});
+    const double middle = ticks.positions[i] * points_per_unit;
+    if (middle - width / 2 < free_from) {
+      ticks.labels[i].clear();
+    } else {
+      free_from = middle + width / 2 + kTickGap / 2;
+    }
+  }
+}
+
 // The given ticks inside the limits, or as many round numbers as have room.
 Ticks x_ticks_of(const Panel& panel, Limits x, double width) {
   if (panel.x_ticks) {
@@ -92,6 +106,7 @@ Ticks x_ticks_of(const Panel& panel, Limits x, double width) {
       inside.positions.push_back(positions[i]);
       inside.labels.push_back(labels[i]);
     }
+    drop_crowded_labels(inside, width / (x.high - x.low));
     return inside;
   }
   for (int most = static_cast<int>(width / kWidthPerTick);; --most) {

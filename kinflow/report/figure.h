@@ -20,7 +20,9 @@ struct Panel {
   std::string y_label{};
   std::optional<Limits> x{};
   std::optional<Limits> y{};
-  std::optional<Ticks> x_ticks{};   ///< e.g. names of categories; else round numbers
+  /// E.g. names of categories, ascending; a label without room is left out. Else round
+  /// numbers.
+  std::optional<Ticks> x_ticks{};
   std::vector<PlotLayer> layers{};  ///< the first lies at the bottom
   bool tick_labels_y = true;  ///< off where the panel to the left has the same axis
 };

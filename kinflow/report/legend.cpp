@@ -15,6 +15,7 @@ std::string name_of(const PlotLayer& layer) {
   if (const auto* cloud = std::get_if<Points>(&layer)) return cloud->name;
   if (const auto* line = std::get_if<Series>(&layer)) return line->name;
   if (const auto* bars = std::get_if<Intervals>(&layer)) return bars->name;
+  if (const auto* band = std::get_if<Band>(&layer)) return band->name;
   return {};
 }
 
@@ -63,6 +64,14 @@ std::size_t data_inside(const PlotArea& area, const PlotLayer& layer,
     for (std::size_t i = 0; i < bars->x.size(); ++i) {
       count += meets(box, area.to_pixel(bars->x[i], bars->low[i]),
                      area.to_pixel(bars->x[i], bars->high[i]));
+    }
+  }
+  if (const auto* band = std::get_if<Band>(&layer)) {
+    for (std::size_t i = 1; i < band->x.size(); ++i) {
+      for (const auto& edge : {band->low, band->high}) {
+        count += meets(box, area.to_pixel(band->x[i - 1], edge[i - 1]),
+                       area.to_pixel(band->x[i], edge[i]));
+      }
     }
   }
   return count;
@@ -125,6 +134,11 @@ PlotLayer sample_of(PlotLayer layer, double point_radius) {
     bars->x = {0.5};
     bars->low = {0.1};
     bars->high = {0.9};
+  }
+  if (auto* band = std::get_if<Band>(&layer)) {
+    band->x = {0, 1};
+    band->low = {0.2, 0.2};
+    band->high = {0.8, 0.8};
   }
   return layer;
 }

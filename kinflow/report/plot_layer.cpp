@@ -1,4 +1,4 @@
-// Drawing of densities, points, lines and error bars.
+// Drawing of densities, points, lines, error bars and bands.
 #include "kinflow/report/plot_layer.h"
 
 #include <fmt/format.h>
@@ -123,6 +123,26 @@ void draw(Canvas& canvas, const PlotArea& area, const Intervals& bars) {
   }
 }
 
+// One column of pixels after the other.
+void draw(Canvas& canvas, const PlotArea& area, const Band& band) {
+  const auto& r = area.pixels;
+  std::size_t next = 1;
+  for (double px = std::floor(r.left); px < r.right && next < band.x.size(); ++px) {
+    const double x = mix(area.x.low, area.x.high, (px + 0.5 - r.left) / r.width());
+    while (next < band.x.size() && band.x[next] < x) ++next;
+    if (next == band.x.size() || x < band.x.front()) continue;
+    const double share = fraction_inside({band.x[next - 1], band.x[next]}, x);
+    const double low =
+        area.to_pixel(x, mix(band.low[next - 1], band.low[next], share)).y;
+    const double high =
+        area.to_pixel(x, mix(band.high[next - 1], band.high[next], share)).y;
+    if (std::isfinite(low) && std::isfinite(high)) {
+      canvas.fill({px, std::min(low, high), px + 1, std::max(low, high)}, band.color,
+                  band.alpha);
+    }
+  }
+}
+
 void require_length(std::size_t length, const char* what, std::size_t expected) {
   if (length == expected) return;
   throw InputError(fmt::format("[figure] expected as many {} as x, received {} and {}",
@@ -156,6 +176,13 @@ void check(const Intervals& bars) {
   }
 }
 
+void check(const Band& band) {
+  require_length(band.low.size(), "low ends", band.x.size());
+  require_length(band.high.size(), "high ends", band.x.size());
+  if (std::is_sorted(band.x.begin(), band.x.end())) return;
+  throw InputError("[figure] expected a band over ascending x, received others");
+}
+
 // Adds the x or y of a layer without a density.
 void add_values(std::vector<double>& values, const PlotLayer& layer, bool is_x) {
   const auto add = [&](const std::vector<double>& more) {
@@ -164,6 +191,10 @@ void add_values(std::vector<double>& values, const PlotLayer& layer, bool is_x) 
   if (const auto* bars = std::get_if<Intervals>(&layer)) {
     add(is_x ? bars->x : bars->low);
     if (!is_x) add(bars->high);
+  }
+  if (const auto* band = std::get_if<Band>(&layer)) {
+    add(is_x ? band->x : band->low);
+    if (!is_x) add(band->high);
   }
   if (const auto* cloud = std::get_if<Points>(&layer)) add(is_x ? cloud->x : cloud->y);
   if (const auto* line = std::get_if<Series>(&layer)) add(is_x ? line->x : line->y);

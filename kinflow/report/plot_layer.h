@@ -1,5 +1,5 @@
-// What can be drawn inside the axes of a panel: densities, points, lines and
-// error bars.
+// What can be drawn inside the axes of a panel: densities, points, lines, error bars
+// and bands.
 #pragma once
 
 #include <cstddef>
@@ -63,7 +63,17 @@ struct Intervals {
   double cap_width = 5;     ///< from end to end, in points of the figure
 };
 
-using PlotLayer = std::variant<HeatMap, Points, Series, Intervals>;
+/// The area between two lines over the same x, e.g. where chance puts a curve.
+struct Band {
+  std::string name{};          ///< in the legend; empty: not there
+  std::vector<double> x{};     ///< ascending
+  std::vector<double> low{};   ///< as many as x
+  std::vector<double> high{};  ///< as many as x
+  Color color = kRest;
+  double alpha = 0.5;
+};
+
+using PlotLayer = std::variant<HeatMap, Points, Series, Intervals, Band>;
 
 /// Where a panel's data go on the canvas.
 struct PlotArea {
@@ -75,8 +85,8 @@ struct PlotArea {
   Point to_pixel(double data_x, double data_y) const;
 };
 
-/// InputError where the vectors of the layer differ in length or an interval ends below
-/// its beginning.
+/// InputError where the vectors of the layer differ in length, an interval ends below
+/// its beginning, or the x of a band do not ascend.
 void check_layer(const PlotLayer& layer);
 
 /// Limits of the layers' x (or y): those of the first density, else of all finite data

@@ -359,6 +359,7 @@ TEST(Help, EveryVerbNamesItsDefaults) {
       {"sample", {"--given", "--for", "[1 - 1000000000]"}},
       {"transform", {"--inverse", "=cpu"}},
       {"inspect", {"--json"}},
+      {"clump", {"=5e-08", "=0.1", "=250", "--p-field", "REQUIRED"}},
       {"demo", {"=4000", "REQUIRED"}}};
   const std::string all = run_well({"--help"});
   for (const auto& [verb, parts] : expected) {

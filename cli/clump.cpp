@@ -1,0 +1,130 @@
+// kinflow clump: loci from a table of association tests.
+#include "kinflow/genetics/clump.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "commands.h"
+#include "kinflow/core/error.h"
+#include "kinflow/report/text_table.h"
+#include "options.h"
+
+namespace kinflow::cli {
+namespace {
+
+constexpr std::size_t kShownLoci = 20;
+
+struct Given {
+  std::string table, bfile, out;
+  AssociationFields fields;
+  ClumpOptions options;
+  bool nonfounders = false;
+};
+
+std::vector<std::int64_t> people_of(const Genotypes& genotypes, bool nonfounders) {
+  if (nonfounders) return all_people(genotypes);
+  const auto rows = founders(genotypes);
+  if (rows.empty()) {
+    throw InputError(genotypes.prefix() +
+                     ".fam: expected people without parents, found none; with "
+                     "--nonfounders r2 is that of everyone");
+  }
+  return rows;
+}
+
+void warn_of_unknown(const Given& given, const MatchedTests& tests, Console& console) {
+  if (tests.unknown_index == 0) return;
+  console.warning(fmt::format(
+      "{}: {} with p-values up to {:g} not in {}.bim and left out, the first is '{}'",
+      given.table,
+      tests.unknown_index == 1 ? "1 variant"
+                               : fmt::format("{} variants", tests.unknown_index),
+      given.options.p1, given.bfile, tests.first_unknown_index));
+}
+
+void print_report(const Given& given, const Genotypes& genotypes, std::size_t people,
+                  const MatchedTests& tests, const std::vector<Locus>& loci) {
+  const auto with_p = std::count_if(tests.p.begin(), tests.p.end(),
+                                    [](double p) { return !std::isnan(p); });
+  const auto& options = given.options;
+  fmt::print("{} rows, {} of them with p-values of variants of {}.bim\n", tests.rows,
+             with_p, given.bfile);
+  fmt::print("r2 over {} of {} people\n", people, genotypes.people().size());
+  fmt::print("{} {}: p up to {:g}, r2 above {:g} within {:g} kb\n", loci.size(),
+             loci.size() == 1 ? "locus" : "loci", options.p1, options.r2, options.kb);
+  if (loci.empty()) return;
+  TextTable table({{"locus"},
+                   {"index", Align::kLeft},
+                   {"chromosome", Align::kLeft},
+                   {"position"},
+                   {"p"},
+                   {"SNPs"},
+                   {"kb"}});
+  for (std::size_t i = 0; i < std::min(kShownLoci, loci.size()); ++i) {
+    const auto& locus = loci[i];
+    const auto& index = genotypes.variants()[static_cast<std::size_t>(locus.index)];
+    table.add_row(
+        {std::to_string(i + 1), index.id, index.chromosome,
+         std::to_string(index.position), fmt::format("{:.3g}", locus.p),
+         std::to_string(locus.members.size() + 1),
+         fmt::format("{:.1f}", 1e-3 * static_cast<double>(locus.end - locus.start))});
+  }
+  fmt::print("\n{}", table.plain());
+  if (loci.size() > kShownLoci) fmt::print("and {} more\n", loci.size() - kShownLoci);
+}
+
+void run_clump(const Given& given, Console& console) {
+  const std::string out = given.out + ".loci.tsv";
+  check_not_an_input(out, {given.table, given.bfile + ".bed", given.bfile + ".bim",
+                           given.bfile + ".fam"});
+  const Genotypes genotypes(given.bfile);
+  const auto people = people_of(genotypes, given.nonfounders);
+  const auto tests =
+      match_tests(given.table, given.fields, genotypes, given.options.p1);
+  const auto loci = clump(genotypes, people, tests.p, given.options);
+  write_loci(out, loci, genotypes.variants());
+  warn_of_unknown(given, tests, console);
+  print_report(given, genotypes, people.size(), tests, loci);
+  console.info(out + ": written");
+}
+
+}  // namespace
+
+void add_clump(CLI::App& app, Console& console) {
+  auto given = std::make_shared<Given>();
+  auto* verb = app.add_subcommand(
+      "clump", "Group associated variants into loci, as plink 1.9's --clump does");
+  auto& options = given->options;
+  verb->add_option("table", given->table,
+                   "Association tests: PFX.assoc.tsv, or plink's or GEMMA's, plain or "
+                   "gzipped")
+      ->required();
+  verb->add_option("--bfile", given->bfile, "Prefix of bed, bim and fam files for r2")
+      ->required();
+  verb->add_option("--p1", options.p1, "Largest p-value of an index variant")
+      ->check(number_in(0, 1));
+  verb->add_option("--p2", options.p2, "Members with smaller p-values are listed")
+      ->check(number_in(0, 1));
+  verb->add_option("--r2", options.r2,
+                   "Members have a larger r2 with the index variant")
+      ->check(number_in(0, 1));
+  verb->add_option("--kb", options.kb, "Members are closer to the index variant")
+      ->check(number_in(0, 1e7));
+  verb->add_option("--snp-field", given->fields.id,
+                   "Column of variant ids (default: ID, SNP or rs)");
+  verb->add_option("--p-field", given->fields.p,
+                   "Column of p-values (default: P, p_score, p_wald, p_lrt or PVAL)");
+  verb->add_option("--chr-set", options.autosomes, "Number of autosomes")
+      ->check(integer_in(1, 95));
+  verb->add_flag("--nonfounders", given->nonfounders,
+                 "Take r2 over everyone, not only over people without parents");
+  verb->add_option("--out", given->out, "Prefix: PREFIX.loci.tsv is written")
+      ->required();
+  verb->callback([given, &console] { run_clump(*given, console); });
+}
+
+}  // namespace kinflow::cli

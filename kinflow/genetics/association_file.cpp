@@ -1,0 +1,274 @@
+// Formats rows of association tests, and finds their columns again by name.
+#include "kinflow/genetics/association_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <stdexcept>
+#include <unordered_set>
+
+#include "kinflow/core/error.h"
+#include "kinflow/data/cells.h"
+#include "kinflow/data/in_quotes.h"
+
+namespace kinflow {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::string_view kEffectPrefix = "BETA_", kErrorPrefix = "SE_";
+
+constexpr std::array kIdNames{"id"sv, "snp"sv, "rs"sv};
+constexpr std::array kChromosomeNames{"#chrom"sv, "chrom"sv, "chr"sv};
+constexpr std::array kPositionNames{"pos"sv, "bp"sv, "ps"sv};
+constexpr std::array kPNames{"p"sv, "p_score"sv, "p_wald"sv, "p_lrt"sv, "pval"sv};
+constexpr std::array kA1Names{"a1"sv, "allele1"sv};
+constexpr std::array kA2Names{"a2"sv, "allele0"sv};
+constexpr std::array kFrequencyNames{"a1_freq"sv, "af"sv};
+constexpr std::array kPeopleNames{"n"sv, "obs_ct"sv, "nmiss"sv};
+constexpr std::array kChiSquaredNames{"chisq"sv};
+
+std::string without_blanks(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ' ' || c == '\t'; }, '_');
+  return name;
+}
+
+std::string header_of(const std::vector<std::string>& traits) {
+  std::string header = "CHROM\tPOS\tID\tA1\tA2\tA1_FREQ\tN";
+  std::unordered_set<std::string> known;
+  for (const auto& trait : traits) {
+    const std::string name = without_blanks(trait);
+    if (!known.insert(name).second) {
+      throw InputError(
+          "[AssociationWriter] expected traits of different names, found " +
+          in_quotes(name) + " twice");
+    }
+    header += fmt::format("\t{}{}\t{}{}", kEffectPrefix, name, kErrorPrefix, name);
+  }
+  return header + "\tCHISQ\tP\n";
+}
+
+void append_number(std::string& line, double value) {
+  line += '\t';
+  if (std::isnan(value)) {
+    line += "NA";
+  } else {
+    fmt::format_to(std::back_inserter(line), "{:.8g}", value);
+  }
+}
+
+// "a, b or c", in upper case.
+std::string listed(std::span<const std::string_view> names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += i == 0 ? "" : i + 1 < names.size() ? ", " : " or ";
+    for (const char c : names[i]) {
+      text += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    }
+  }
+  return text;
+}
+
+char delimiter_of(std::string_view header) {
+  if (header.find('\t') != header.npos) return '\t';
+  const bool has_blanks = header.find_first_of(' ') != header.npos;
+  return !has_blanks && header.find(',') != header.npos ? ',' : ' ';
+}
+
+std::string_view trimmed(std::string_view cell) {
+  const auto first = cell.find_first_not_of(' ');
+  if (first == cell.npos) return {};
+  cell = cell.substr(first, cell.find_last_not_of(' ') - first + 1);
+  if (cell.size() > 1 && cell.front() == '"' && cell.back() == '"') {
+    cell = cell.substr(1, cell.size() - 2);
+  }
+  return cell;
+}
+
+}  // namespace
+
+AssociationWriter::AssociationWriter(const std::string& path,
+                                     const std::vector<std::string>& traits)
+    : traits_(traits.size()), file_(path) {
+  file_.write(header_of(traits));
+}
+
+std::string AssociationWriter::format(std::span<const Association> rows) const {
+  std::string text;
+  for (const auto& row : rows) {
+    if (row.effects.size() != traits_ || row.standard_errors.size() != traits_) {
+      throw std::invalid_argument(
+          "[AssociationWriter] expected an effect and a "
+          "standard error of each trait");
+    }
+    fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}", row.chromosome,
+                   row.position, row.id, row.a1, row.a2);
+    append_number(text, row.a1_frequency);
+    fmt::format_to(std::back_inserter(text), "\t{}", row.people);
+    for (std::size_t i = 0; i < traits_; ++i) {
+      append_number(text, row.effects[i]);
+      append_number(text, row.standard_errors[i]);
+    }
+    append_number(text, row.chi_squared);
+    append_number(text, row.p);
+    text += '\n';
+  }
+  return text;
+}
+
+AssociationReader::AssociationReader(const std::string& path,
+                                     const AssociationFields& fields)
+    : lines_(path) {
+  if (!lines_.next_filled()) {
+    throw InputError(path + ": expected a header and rows, found an empty file");
+  }
+  delimiter_ = delimiter_of(lines_.line());
+  split_line();
+  header_.assign(cells_.begin(), cells_.end());
+  id_ = require(fields.id, kIdNames, "variant ids");
+  p_ = require(fields.p, kPNames, "p-values");
+  chromosome_ = find(kChromosomeNames);
+  position_ = find(kPositionNames);
+  a1_ = find(kA1Names);
+  a2_ = find(kA2Names);
+  a1_frequency_ = find(kFrequencyNames);
+  people_ = find(kPeopleNames);
+  chi_squared_ = find(kChiSquaredNames);
+  find_traits();
+}
+
+bool AssociationReader::next(Association& row) {
+  if (!lines_.next_filled()) return false;
+  split_line();
+  if (cells_.size() != header_.size()) {
+    fail(fmt::format("expected {} cells as in the header, found {}", header_.size(),
+                     cells_.size()));
+  }
+  row.chromosome = text(chromosome_);
+  row.position = whole_number(position_);
+  row.id = text(id_);
+  row.a1 = text(a1_);
+  row.a2 = text(a2_);
+  row.a1_frequency = number(a1_frequency_);
+  row.people = whole_number(people_);
+  row.effects.resize(traits_.size());
+  row.standard_errors.resize(traits_.size());
+  for (std::size_t i = 0; i < traits_.size(); ++i) {
+    row.effects[i] = number(effects_[i]);
+    row.standard_errors[i] = number(standard_errors_[i]);
+  }
+  row.chi_squared = number(chi_squared_);
+  row.p = probability(p_);
+  return true;
+}
+
+void AssociationReader::split_line() {
+  cells_.clear();
+  std::string_view rest = lines_.line();
+  if (delimiter_ == ' ') {
+    for (std::string_view cell; next_cell(rest, cell);) cells_.push_back(cell);
+    return;
+  }
+  for (;;) {
+    const std::size_t end = rest.find(delimiter_);
+    cells_.push_back(trimmed(rest.substr(0, end)));
+    if (end == rest.npos) return;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+AssociationReader::Column AssociationReader::find(
+    std::span<const std::string_view> names) const {
+  for (const auto name : names) {
+    Column found;
+    for (std::size_t i = 0; i < header_.size(); ++i) {
+      if (lower_case(header_[i]) != name) continue;
+      if (found) fail("expected one column " + in_quotes(header_[i]) + ", found two");
+      found = i;
+    }
+    if (found) return found;
+  }
+  return std::nullopt;
+}
+
+AssociationReader::Column AssociationReader::require(
+    const std::string& wanted, std::span<const std::string_view> names,
+    const std::string& what) const {
+  if (wanted.empty()) {
+    if (const Column found = find(names)) return found;
+    fail(fmt::format("expected a column of {} ({}), found none", what, listed(names)));
+  }
+  const auto found = std::find(header_.begin(), header_.end(), wanted);
+  if (found == header_.end()) {
+    fail(
+        fmt::format("expected a column {} of {}, found none", in_quotes(wanted), what));
+  }
+  if (std::find(found + 1, header_.end(), wanted) != header_.end()) {
+    fail(fmt::format("expected one column {}, found two", in_quotes(wanted)));
+  }
+  return static_cast<std::size_t>(found - header_.begin());
+}
+
+void AssociationReader::find_traits() {
+  for (std::size_t i = 0; i < header_.size(); ++i) {
+    if (!header_[i].starts_with(kEffectPrefix)) continue;
+    const std::string trait = header_[i].substr(kEffectPrefix.size());
+    if (std::find(traits_.begin(), traits_.end(), trait) != traits_.end()) {
+      fail("expected one column " + in_quotes(header_[i]) + ", found two");
+    }
+    traits_.push_back(trait);
+    effects_.push_back(i);
+    const auto error =
+        std::find(header_.begin(), header_.end(), std::string(kErrorPrefix) + trait);
+    standard_errors_.push_back(error == header_.end() ? Column{}
+                                                      : Column{static_cast<std::size_t>(
+                                                            error - header_.begin())});
+  }
+}
+
+double AssociationReader::number(Column column) const {
+  if (!column) return Association::kUnknown;
+  double value = 0;
+  switch (read_number(cells_[*column], value)) {
+    case CellKind::number:
+      return value;
+    case CellKind::missing:
+      return Association::kUnknown;
+    default:
+      fail(fmt::format("expected a number or NA in column {}, found {}",
+                       in_quotes(header_[*column]), in_quotes(cells_[*column])));
+  }
+}
+
+std::int64_t AssociationReader::whole_number(Column column) const {
+  if (!column || is_missing_cell(cells_[*column])) return 0;
+  const std::string_view cell = cells_[*column];
+  std::int64_t value = 0;
+  const auto [stop, error] =
+      std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (error != std::errc() || stop != cell.data() + cell.size() || value < 0) {
+    fail(fmt::format("expected a whole number from 0 in column {}, found {}",
+                     in_quotes(header_[*column]), in_quotes(cell)));
+  }
+  return value;
+}
+
+double AssociationReader::probability(Column column) const {
+  const double value = number(column);
+  if (value < 0 || value > 1) {
+    fail(fmt::format("expected a p-value from 0 to 1 in column {}, found {}",
+                     in_quotes(header_[*column]), in_quotes(cells_[*column])));
+  }
+  return value;
+}
+
+std::string AssociationReader::text(Column column) const {
+  return column ? std::string(cells_[*column]) : std::string();
+}
+
+}  // namespace kinflow

@@ -1,0 +1,109 @@
+// Tables of association tests: one variant a line, effects on every trait, a p-value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kinflow/core/zipped_file.h"
+#include "kinflow/data/text_lines.h"
+
+namespace kinflow {
+
+/// The tests of one variant. A number that is not known, because the test could not be
+/// done or the file does not tell, is NaN (`people` and `position`: 0).
+struct Association {
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+  std::string chromosome;
+  std::int64_t position = 0;
+  std::string id;
+  std::string a1;  ///< the allele that is counted
+  std::string a2;
+  double a1_frequency = kUnknown;
+  std::int64_t people = 0;
+  std::vector<double> effects;          ///< of one a1 allele on each trait
+  std::vector<double> standard_errors;  ///< of the effects
+  double chi_squared = kUnknown;
+  double p = kUnknown;
+};
+
+/// Writes CHROM POS ID A1 A2 A1_FREQ N, BETA_trait and SE_trait for each trait, CHISQ
+/// and P, with tabs between; plink reads it as a report for --clump. The file appears
+/// whole when it is finished, or not at all; a path that ends in .gz is gzipped.
+class AssociationWriter {
+ public:
+  /// @param traits  names; blanks in them become '_', because most tools split there.
+  /// InputError where two are the same after that.
+  AssociationWriter(const std::string& path, const std::vector<std::string>& traits);
+
+  /// Rows as they stand in the file, with as many effects and standard errors as there
+  /// are traits (else std::invalid_argument). Several threads may do so at a time.
+  std::string format(std::span<const Association> rows) const;
+  /// Adds rows that format() gave.
+  void append(std::string_view formatted) { file_.write(formatted); }
+  /// Gives the file its name. Call once, last.
+  void finish() { file_.commit(); }
+
+ private:
+  std::size_t traits_;
+  ZippedFile file_;
+};
+
+/// Names of columns that a user chooses in place of the known ones.
+struct AssociationFields {
+  std::string id;  ///< empty: ID, SNP or rs
+  std::string p;   ///< empty: P, p_score, p_wald, p_lrt or PVAL
+};
+
+/// Reads such a table, or one of plink's or GEMMA's, row by row. Columns are found by
+/// name, in any order and in upper or lower case: ID, SNP or rs; #CHROM, CHROM or CHR;
+/// POS, BP or ps; P, p_score, p_wald, p_lrt or PVAL; A1 or allele1; A2 or allele0;
+/// A1_FREQ or af; N, OBS_CT or NMISS; CHISQ; BETA_trait and SE_trait. Of several names
+/// for the same the first in this list counts. Only ids and p-values must be there.
+/// Cells are separated by tabs, else commas, else blanks, as the header is.
+/// InputError, with file and line, for a column that is missing or there twice, a row
+/// of another width, a cell that is no number, and a p-value outside 0 to 1.
+class AssociationReader {
+ public:
+  explicit AssociationReader(const std::string& path,
+                             const AssociationFields& fields = {});
+
+  const std::vector<std::string>& traits() const { return traits_; }
+  bool has_places() const { return chromosome_ && position_; }
+  /// Reads the next row into `row`; false at the end.
+  bool next(Association& row);
+  /// Line of the row that was read last.
+  std::int64_t line() const { return lines_.number(); }
+  /// Throws InputError "FILE:LINE: WHAT" about the row that was read last.
+  [[noreturn]] void fail(const std::string& what) const { lines_.fail(what); }
+
+ private:
+  using Column = std::optional<std::size_t>;
+
+  void split_line();
+  Column find(std::span<const std::string_view> names) const;
+  Column require(const std::string& wanted, std::span<const std::string_view> names,
+                 const std::string& what) const;
+  void find_traits();
+  double number(Column column) const;
+  std::int64_t whole_number(Column column) const;
+  double probability(Column column) const;
+  std::string text(Column column) const;
+
+  TextLines lines_;
+  char delimiter_ = ' ';
+  std::vector<std::string> header_;
+  std::vector<std::string_view> cells_;  // of the current line
+  std::vector<std::string> traits_;
+  std::vector<Column> effects_, standard_errors_;
+  Column chromosome_, position_, id_, a1_, a2_, a1_frequency_, people_, chi_squared_,
+      p_;
+};
+
+}  // namespace kinflow

@@ -1,0 +1,39 @@
+// The p-values in the middle, turned into statistics.
+#include "kinflow/genetics/inflation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "kinflow/core/chi_squared.h"
+
+namespace kinflow {
+namespace {
+
+// The two values in the middle, the same one twice where their number is odd; at least
+// one value.
+std::pair<double, double> middle_values(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return {*middle, *middle};
+  return {*std::max_element(values.begin(), middle), *middle};
+}
+
+}  // namespace
+
+double genomic_inflation(std::span<const double> p, double degrees) {
+  std::vector<double> known;
+  std::copy_if(p.begin(), p.end(), std::back_inserter(known),
+               [](double value) { return !std::isnan(value); });
+  if (known.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const auto [low, high] = middle_values(known);
+  const double median = std::midpoint(inverse_chi_squared_tail(low, degrees),
+                                      inverse_chi_squared_tail(high, degrees));
+  return median / inverse_chi_squared_tail(0.5, degrees);
+}
+
+}  // namespace kinflow

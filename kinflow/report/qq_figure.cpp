@@ -1,0 +1,132 @@
+// Ordered p-values over their expectations, and the band of chance.
+#include "kinflow/report/qq_figure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "kinflow/core/chi_squared.h"
+#include "kinflow/core/error.h"
+#include "kinflow/report/figure.h"
+#include "kinflow/report/point_thinner.h"
+
+namespace kinflow {
+namespace {
+
+constexpr double kSide = 230;  // points
+constexpr double kPointRadius = 1.3;
+constexpr std::size_t kCells = 2 * static_cast<std::size_t>(kSide);
+
+double minus_log10(double p) {
+  return -std::log10(std::max(p, std::numeric_limits<double>::denorm_min()));
+}
+
+// -log10 of what the k-th smallest of n uniform p-values is on average.
+double expected(double k, double n) { return minus_log10(k / (n + 1)); }
+
+std::vector<double> sorted_p_values(const QqPValues& method) {
+  std::vector<double> sorted;
+  for (const double p : method.p) {
+    if (p < 0 || p > 1) {
+      throw InputError(fmt::format(
+          "[draw_qq_figure] expected p-values from 0 to 1 of \"{}\", received {}",
+          method.name, p));
+    }
+    if (!std::isnan(p)) sorted.push_back(p);
+  }
+  if (sorted.empty()) {
+    throw InputError(fmt::format(
+        "[draw_qq_figure] expected p-values of \"{}\", received none", method.name));
+  }
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+std::string label_of(const QqPValues& method) {
+  if (!method.inflation) return method.name;
+  const std::string inflation = fmt::format("\u03bb = {:.3f}", *method.inflation);
+  return method.name.empty() ? inflation : method.name + ", " + inflation;
+}
+
+Points cloud_of(const std::vector<double>& sorted, Limits x, Limits y) {
+  Points cloud{.radius = kPointRadius};
+  PointThinner thinner(x, y, kCells, kCells);
+  const auto n = static_cast<double>(sorted.size());
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const double place = expected(static_cast<double>(i + 1), n);
+    const double height = minus_log10(sorted[i]);
+    if (!thinner.takes(place, height)) continue;
+    cloud.x.push_back(place);
+    cloud.y.push_back(height);
+  }
+  return cloud;
+}
+
+// Ranks at equal steps of the axis, from n down to 1.
+Band band_of(double n) {
+  constexpr int kSteps = 120;
+  constexpr double kOutside = 0.05;
+  Band band{.name = "95% band"};
+  double last_rank = n + 1;
+  for (int i = 0; i <= kSteps; ++i) {
+    const double rank = std::round(std::pow(n, 1 - static_cast<double>(i) / kSteps));
+    if (rank >= last_rank) continue;
+    last_rank = rank;
+    band.x.push_back(expected(rank, n));
+    band.low.push_back(minus_log10(ordered_p_quantile(rank, n, 1 - kOutside / 2)));
+    band.high.push_back(minus_log10(ordered_p_quantile(rank, n, kOutside / 2)));
+  }
+  return band;
+}
+
+}  // namespace
+
+double ordered_p_quantile(double k, double n, double probability) {
+  // The k-th smallest is as far from 0 as the (n + 1 - k)-th is from 1.
+  if (2 * k > n + 1) return 1 - ordered_p_quantile(n + 1 - k, n, 1 - probability);
+  // A beta variable of k and n + 1 - k through a gamma variable of k (Bol'shev).
+  const double gamma = 0.5 * inverse_chi_squared_tail(1 - probability, 2 * k);
+  return 2 * gamma / (2 * n + 1 - k + gamma);
+}
+
+Canvas draw_qq_figure(const QqFigure& figure) {
+  if (figure.methods.empty()) {
+    throw InputError("[draw_qq_figure] expected a method, received none");
+  }
+  std::vector<std::vector<double>> sorted;
+  double most = 0, highest = 0;
+  for (const auto& method : figure.methods) {
+    sorted.push_back(sorted_p_values(method));
+    most = std::max(most, static_cast<double>(sorted.back().size()));
+    highest = std::max(highest, minus_log10(sorted.back().front()));
+  }
+  const double widest = expected(1, most);
+  std::vector<PlotLayer> layers;
+  layers.emplace_back(band_of(most));
+  layers.emplace_back(Series{.x = {0, widest},
+                             .y = {0, widest},
+                             .color = kFaintInk,
+                             .line_width = 0.8,
+                             .dashed = true});
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    Points cloud = cloud_of(sorted[i], {0, widest}, {0, highest});
+    cloud.name = label_of(figure.methods[i]);
+    cloud.color = category_color(i);
+    layers.emplace_back(std::move(cloud));
+  }
+  const Panel panel{.title = figure.title,
+                    .subtitle = figure.subtitle,
+                    .x_label = "expected \u2212log10 p",
+                    .y_label = "observed \u2212log10 p",
+                    .layers = std::move(layers)};
+  return draw_figure({panel}, {.panel_width = kSide, .panel_height = kSide});
+}
+
+void write_qq_figure(const std::string& path, const QqFigure& figure) {
+  draw_qq_figure(figure).save(path);
+}
+
+}  // namespace kinflow
