@@ -1,59 +1,174 @@
-// kinflow simulate: the paper's synthetic data as files.
+// kinflow simulate: the paper's synthetic data, or a cohort with genotypes, as files.
 #include "kinflow/data/simulate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <vector>
 
 #include "commands.h"
+#include "kinflow/core/error.h"
+#include "kinflow/genetics/simulate_cohort.h"
 #include "options.h"
 
 namespace kinflow::cli {
+namespace {
+
+struct Given {
+  bool is_cohort = false;
+  std::uint64_t seed = 0;
+  std::string out;
+  std::vector<CLI::Option*> of_shapes, of_cohorts;  // what only one of the two takes
+  // Without --cohort:
+  SimulateOptions options;
+  std::string shape = "abs";
+  std::string dependence = "blocks";
+  CLI::Option* rows = nullptr;
+  // With --cohort:
+  SimulateCohortOptions cohort;
+  std::vector<std::string> families;
+  CohortWork work;
+};
+
+void add_shape_options(CLI::App& verb, Given& given) {
+  auto& options = given.options;
+  given.rows = verb.add_option("--rows", options.rows,
+                               "Training rows (relationship: 5000 if not given)")
+                   ->check(integer_in(2, 1'000'000'000));
+  given.of_shapes = {
+      verb.add_option("--shape", given.shape, "Density in the plane")
+          ->check(CLI::IsMember(
+              {"abs", "crescent", "crescent-cubed", "sign", "sine-wave"})),
+      verb.add_option("--dependence", given.dependence, "How the training rows depend")
+          ->check(CLI::IsMember({"blocks", "relationship"})),
+      given.rows,
+      verb.add_option("--valid-rows", options.valid_rows, "Independent validation rows")
+          ->check(integer_in(1, 1'000'000'000)),
+      verb.add_option("--test-rows", options.test_rows, "Independent test rows")
+          ->check(integer_in(1, 1'000'000'000)),
+      verb.add_option("--lambda", options.lambda,
+                      "Share of independent variance (relationship; default: random)")
+          ->check(number_in(0, 1))};
+}
+
+void add_cohort_options(CLI::App& verb, Given& given) {
+  verb.add_flag(
+      "--cohort", given.is_cohort,
+      "A cohort with genotypes and biomarkers; the options below are its own");
+  auto& options = given.cohort;
+  const auto add_count = [&](const char* name, std::int64_t& value, const char* help,
+                             std::int64_t low, std::int64_t high) {
+    given.of_cohorts.push_back(
+        verb.add_option(name, value, help)->check(integer_in(low, high)));
+  };
+  const auto add_number = [&](const char* name, double& value, const char* help,
+                              double low, double high) {
+    given.of_cohorts.push_back(
+        verb.add_option(name, value, help)->check(number_in(low, high)));
+  };
+  add_count("--people", options.people, "People with genotypes", 10, 10'000'000);
+  add_count("--snps", options.snps, "SNPs", 1, 100'000'000);
+  add_count("--chromosomes", options.chromosomes, "Chromosomes", 1, 22);
+  add_count("--null-chromosomes", options.null_chromosomes,
+            "The last chromosomes that have no effects", 0, 21);
+  add_number("--relatives", options.relatives, "Share of people in families", 0, 1);
+  given.of_cohorts.push_back(
+      add_list(verb, "--families", given.families,
+               "Shapes of families, comma-separated (default: all)")
+          ->check(CLI::IsMember({"trio", "sibship", "three-generations", "cousins"})));
+  add_count("--populations", options.populations, "Populations", 1, 100);
+  add_number("--fst", options.fst, "F_ST of the populations", 0, 0.9);
+  add_number("--admixed", options.admixed, "Share of admixed families", 0, 1);
+  add_number("--spacing", options.spacing, "Mean distance of SNPs in bases", 2, 1e9);
+  add_number("--ld-length", options.ld_length,
+             "Bases over which correlations of alleles decay", 1, 1e9);
+  add_number("--missing-calls", options.missing_calls, "Share of missing genotypes", 0,
+             0.9);
+  add_count("--traits", options.traits, "Biomarkers", 1, 100);
+  add_count("--loci", options.loci, "Causal loci", 0, 1'000'000);
+  add_count("--polygenic", options.polygenic_snps, "SNPs with small effects", 0,
+            100'000'000);
+  add_number("--heritability", options.heritability,
+             "Genetic share of a latent's variance, loci included", 0, 1);
+  add_number("--locus-share", options.locus_share,
+             "Mean share of a latent's variance that a locus explains", 0, 1);
+  add_number("--genetic-correlation", options.genetic_correlation,
+             "Correlation of the traits' polygenic parts", -1, 1);
+  add_number("--environment-correlation", options.environment_correlation,
+             "Correlation of the traits' other parts", -1, 1);
+  add_number("--family-environment", options.family_environment,
+             "Share of variance that families have in common", 0, 1);
+  add_number("--curvature", options.curvature,
+             "Curved relation in pairs of traits; 0: none", 0, 10);
+  add_number("--covariate-effect", options.covariate_effect,
+             "Typical effect of age and of sex, in deviations of a biomarker", 0, 100);
+  add_number("--missing-values", options.missing_values, "Share of missing biomarkers",
+             0, 0.9);
+  given.of_cohorts.push_back(add_threads(verb, given.work.threads));
+}
+
+/// InputError where an option of the other kind of data was given.
+void refuse(const std::vector<CLI::Option*>& options, const char* expected) {
+  for (const auto* option : options) {
+    if (option->count() == 0) continue;
+    throw InputError(fmt::format("{}: expected {}, found {}", option->get_name(),
+                                 expected, fmt::join(option->results(), ",")));
+  }
+}
+
+void simulate_shape(Given& given, Console& console) {
+  auto& chosen = given.options;
+  chosen.seed = given.seed;
+  chosen.shape = plane_shape(given.shape);
+  if (given.dependence == "relationship") {
+    chosen.dependence = SimulatedDependence::relationship;
+    if (given.rows->count() == 0) chosen.rows = 5000;
+  }
+  const auto simulation = simulate(chosen);
+  write_simulation(given.out, simulation);
+  console.info(
+      fmt::format("{}: {} training rows of '{}'{}, entropy {:.4f} nats", given.out,
+                  chosen.rows, given.shape,
+                  simulation.block_sizes.empty()
+                      ? fmt::format(" with lambda {:.3f}", simulation.lambda)
+                      : fmt::format(" in {} blocks", simulation.block_sizes.size()),
+                  simulation.entropy_nats));
+}
+
+void simulate_people(Given& given) {
+  auto& chosen = given.cohort;
+  chosen.seed = given.seed;
+  if (!given.families.empty()) {
+    chosen.families.clear();
+    for (const auto& name : given.families) {
+      chosen.families.push_back(family_shape(name));
+    }
+  }
+  given.work.stop = &stop_requested();
+  const auto cohort = write_simulated_cohort(given.out, chosen, given.work);
+  fmt::print("{}", cohort_report(cohort));
+}
+
+}  // namespace
 
 void add_simulate(CLI::App& app, Console& console) {
-  struct Given {
-    SimulateOptions options;
-    std::string shape = "abs";
-    std::string dependence = "blocks";
-    std::string out;
-  };
   auto given = std::make_shared<Given>();
-  auto* verb = app.add_subcommand("simulate", "Simulate the paper's dependent data");
-  auto& options = given->options;
-  verb->add_option("--shape", given->shape, "Density in the plane")
-      ->check(
-          CLI::IsMember({"abs", "crescent", "crescent-cubed", "sign", "sine-wave"}));
-  verb->add_option("--dependence", given->dependence, "How the training rows depend")
-      ->check(CLI::IsMember({"blocks", "relationship"}));
-  auto* rows = verb->add_option("--rows", options.rows,
-                                "Training rows (relationship: 5000 if not given)")
-                   ->check(integer_in(2, 1'000'000'000));
-  verb->add_option("--valid-rows", options.valid_rows, "Independent validation rows")
-      ->check(integer_in(1, 1'000'000'000));
-  verb->add_option("--test-rows", options.test_rows, "Independent test rows")
-      ->check(integer_in(1, 1'000'000'000));
-  add_seed(*verb, options.seed, "Seed of all random numbers");
-  verb->add_option("--lambda", options.lambda,
-                   "Share of independent variance (relationship; default: random)")
-      ->check(number_in(0, 1));
+  auto* verb = app.add_subcommand(
+      "simulate", "Simulate the paper's dependent data, or a cohort with genotypes");
+  add_shape_options(*verb, *given);
+  add_seed(*verb, given->seed, "Seed of all random numbers");
   verb->add_option("--out", given->out, "Folder to write")->required();
-  verb->callback([given, rows, &console] {
-    auto& chosen = given->options;
-    chosen.shape = plane_shape(given->shape);
-    if (given->dependence == "relationship") {
-      chosen.dependence = SimulatedDependence::relationship;
-      if (rows->count() == 0) chosen.rows = 5000;
+  add_cohort_options(*verb, *given);
+  verb->callback([given, &console] {
+    if (given->is_cohort) {
+      refuse(given->of_shapes, "none with --cohort");
+      simulate_people(*given);
+    } else {
+      refuse(given->of_cohorts, "it with --cohort only");
+      simulate_shape(*given, console);
     }
-    const auto simulation = simulate(chosen);
-    write_simulation(given->out, simulation);
-    console.info(
-        fmt::format("{}: {} training rows of '{}'{}, entropy {:.4f} nats", given->out,
-                    chosen.rows, given->shape,
-                    simulation.block_sizes.empty()
-                        ? fmt::format(" with lambda {:.3f}", simulation.lambda)
-                        : fmt::format(" in {} blocks", simulation.block_sizes.size()),
-                    simulation.entropy_nats));
   });
 }
 

@@ -85,10 +85,14 @@ void AtomicFile::write(std::string_view bytes) {
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::sync() {
   flush();
   // EINVAL: a pipe or a terminal, which cannot be synced.
   if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail();
+}
+
+void AtomicFile::commit() {
+  sync();
   if (::close(std::exchange(descriptor_, -1)) != 0) fail();
   if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail();

@@ -25,6 +25,9 @@ class AtomicFile {
   void overwrite(std::uint64_t offset, std::string_view bytes);
   /// True for a device or a pipe.
   bool is_direct() const { return temporary_.empty(); }
+  /// Brings what has been written to the disk, so that only the name is left to
+  /// commit(): files that belong together are all synced before the first is committed.
+  void sync();
   /// Brings everything to the disk and gives the file its name. Call once, last.
   void commit();
 

@@ -17,7 +17,7 @@ void fill_folder(const std::string& directory, const std::function<void()>& writ
   }
   try {
     write();
-  } catch (const InputError&) {
+  } catch (...) {
     if (is_new) std::filesystem::remove_all(directory, error);
     throw;
   }

@@ -7,8 +7,8 @@
 namespace kinflow {
 
 /// Makes a folder where it is missing and calls write(), which puts files into it.
-/// InputError where the folder cannot be made; where write() throws one, a new folder
-/// does not remain.
+/// InputError where the folder cannot be made; where write() throws, a new folder does
+/// not remain.
 void fill_folder(const std::string& directory, const std::function<void()>& write);
 
 /// InputError where the folder exists and holds a file or folder that `is_own` does not

@@ -17,7 +17,8 @@ enum class Purpose : std::uint64_t {
   row_order,
   draws,
   probes,
-  replicas
+  replicas,
+  cohort
 };
 
 /// The number of a stream, for Random.
