@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
-#include <optional>
 
 #include "kinflow/core/error.h"
 
@@ -25,26 +25,31 @@ std::size_t wide(std::int64_t value) { return static_cast<std::size_t>(value); }
 /// The root of a function that falls from `low` to `high`: secants within the
 /// bracket, halves where they are slow.
 double falling_root(const std::function<double(double)>& function, double low,
-                    double at_low, double high, double at_high, double guess) {
-  constexpr double kPrecision = 1e-9;
+                    double at_low, double high, double at_high, double guess,
+                    double curvature) {
+  // Of the last step; what is left after it is far smaller.
+  constexpr double kPrecision = 1e-5;
   constexpr int kMostSteps = 200;
-  double x = guess > low && guess < high
-                 ? guess
-                 : low + (high - low) * at_low / (at_low - at_high);
-  std::optional<std::pair<double, double>> last;
-  double width = high - low;
+  const auto between = [&] { return low + (high - low) * at_low / (at_low - at_high); };
+  double x = guess > low && guess < high ? guess : between();
+  double width = high - low, last_x = 0, last_y = 0;
   for (int i = 0; i < kMostSteps; ++i) {
     const double y = function(x);
     if (y == 0) return x;
     (y > 0 ? low : high) = x;
     (y > 0 ? at_low : at_high) = y;
-    double next = last ? x - y * (x - last->first) / (y - last->second)
-                       : low + (high - low) * at_low / (at_low - at_high);
-    last = {x, y};
+    double next = i > 0           ? x - y * (x - last_x) / (y - last_y)
+                  : curvature < 0 ? x - y / curvature
+                                  : between();
+    last_x = x;
+    last_y = y;
     const bool is_slow = i % 3 == 2 && high - low > 0.5 * width;
     if (i % 3 == 2) width = high - low;
-    if (!(next > low && next < high) || is_slow) next = 0.5 * (low + high);
-    if (std::abs(next - x) < kPrecision || high - low < kPrecision) return next;
+    const bool is_outside = !(next > low && next < high);
+    if (is_outside || is_slow) next = 0.5 * (low + high);
+    if (std::abs(next - x) < kPrecision && (i > 0 || high - low < kPrecision)) {
+      return next;
+    }
     x = next;
   }
   return x;
@@ -80,16 +85,10 @@ void UnivariateModel::go_to(double ratio, RatioPlace& place) const {
   place.weights.resize(wide(rows));
   place.residuals.resize(wide(rows));
   place.basis.resize(wide(rows * c));
-  place.log_det_rows = place.log_det_information = 0;
-  double product = 1;
+  place.scaled_residuals.resize(wide(rows));
+  place.log_det_information = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
-    const double variance = eigenvalues[i] * ratio + 1;
-    place.weights[wide(i)] = 1 / variance;
-    product *= variance;
-    if (i % 16 == 15 || i + 1 == rows) {
-      place.log_det_rows += std::log(product);
-      product = 1;
-    }
+    place.weights[wide(i)] = 1 / (eigenvalues[i] * ratio + 1);
   }
   for (std::int64_t i = 0; i < rows; ++i) {
     place.residuals[wide(i)] = place.weights[wide(i)] * values[i];
@@ -123,17 +122,18 @@ void UnivariateModel::go_to(double ratio, RatioPlace& place) const {
       for (std::int64_t j = 0; j < c; ++j) {
         const double* column = &place.basis[wide(j * rows)];
         for (std::int64_t i = 0; i < rows; ++i) {
-          place.trace -= eigenvalues[i] * column[i] * column[i];
+          place.scaled_residuals[wide(i)] = eigenvalues[i] * column[i];
         }
+        place.trace -= cblas_ddot(n, column, 1, place.scaled_residuals.data(), 1);
       }
     }
   }
   place.quadratic = cblas_ddot(n, values, 1, place.residuals.data(), 1);
-  place.quadratic_slope = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
-    const double residual = place.residuals[wide(i)];
-    place.quadratic_slope += eigenvalues[i] * residual * residual;
+    place.scaled_residuals[wide(i)] = eigenvalues[i] * place.residuals[wide(i)];
   }
+  place.quadratic_slope =
+      cblas_ddot(n, place.residuals.data(), 1, place.scaled_residuals.data(), 1);
 }
 
 double UnivariateModel::degrees() const {
@@ -145,7 +145,7 @@ double UnivariateModel::log_likelihood(const RatioPlace& place) const {
   const double f = degrees();
   double twice =
       f * (std::log(f / (2 * std::numbers::pi)) - 1 - std::log(place.quadratic)) -
-      place.log_det_rows;
+      log_of_inverses(place.weights.data(), data_.rows);
   if (kind_ == LikelihoodKind::restricted) {
     twice += log_det_design_ - place.log_det_information;
   }
@@ -172,15 +172,15 @@ const std::vector<double>& ratio_grid() {
 
 double best_log_ratio(const std::vector<double>& slopes,
                       const std::function<double(double)>& slope,
-                      const std::function<double(double)>& log_likelihood,
-                      double guess) {
+                      const std::function<double(double)>& log_likelihood, double guess,
+                      double curvature) {
   const auto& grid = ratio_grid();
   std::vector<double> maxima;
   if (slopes.front() <= 0) maxima.push_back(grid.front());
   for (std::size_t i = 0; i + 1 < grid.size(); ++i) {
     if (slopes[i] > 0 && slopes[i + 1] <= 0) {
-      maxima.push_back(
-          falling_root(slope, grid[i], slopes[i], grid[i + 1], slopes[i + 1], guess));
+      maxima.push_back(falling_root(slope, grid[i], slopes[i], grid[i + 1],
+                                    slopes[i + 1], guess, curvature));
     }
   }
   if (slopes.back() > 0) maxima.push_back(grid.back());
@@ -214,7 +214,8 @@ UnivariateFit fit_univariate(const UnivariateModel& model) {
   std::vector<double> slopes;
   for (const double point : ratio_grid()) slopes.push_back(slope(point));
   const double best =
-      best_log_ratio(slopes, slope, log_likelihood, ratio_grid().front());
+      best_log_ratio(slopes, slope, log_likelihood, ratio_grid().front(),
+                     std::numeric_limits<double>::quiet_NaN());
   fit.log_likelihood = log_likelihood(best);
   fit.slope = model.slope(place);
   fit.ratio = place.ratio;

@@ -15,14 +15,14 @@ namespace kinflow {
 /// P = W - W X (X'WX)^-1 X'W.
 struct RatioPlace {
   double ratio = 0;
-  std::vector<double> weights;     ///< [rows] of W
-  std::vector<double> basis;       ///< Z [rows x covariates] with P = W - Z Z'
-  std::vector<double> residuals;   ///< P y [rows]
-  double quadratic = 0;            ///< y'P y
-  double log_det_rows = 0;         ///< -log det W
-  double log_det_information = 0;  ///< log det X'WX
-  double trace = 0;                ///< tr(P D), or tr(W D) where the kind is full
-  double quadratic_slope = 0;      ///< y'P D P y
+  std::vector<double> weights;           ///< [rows] of W
+  std::vector<double> basis;             ///< Z [rows x covariates] with P = W - Z Z'
+  std::vector<double> residuals;         ///< P y [rows]
+  std::vector<double> scaled_residuals;  ///< D P y [rows]
+  double quadratic = 0;                  ///< y'P y
+  double log_det_information = 0;        ///< log det X'WX
+  double trace = 0;                      ///< tr(P D), or tr(W D) where the kind is full
+  double quadratic_slope = 0;            ///< y'P D P y
 };
 
 /// One trait and its covariates. Threads may use it at the same time.
@@ -53,11 +53,13 @@ const std::vector<double>& ratio_grid();
 
 /// The logarithm of the ratio at the largest maximum of a likelihood: a root of its
 /// slope between neighbours of ratio_grid(), or an end of it.
-/// @param slopes  at the points of the grid
+/// @param slopes     at the points of the grid
+/// @param guess      of the result
+/// @param curvature  a guess of the slope of the slope there; below 0, or NaN
 double best_log_ratio(const std::vector<double>& slopes,
                       const std::function<double(double)>& slope,
-                      const std::function<double(double)>& log_likelihood,
-                      double guess);
+                      const std::function<double(double)>& log_likelihood, double guess,
+                      double curvature);
 
 struct UnivariateFit {
   double ratio = 0;

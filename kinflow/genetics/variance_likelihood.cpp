@@ -74,7 +74,12 @@ Matrix diagonal(const std::vector<double>& values) {
   return result;
 }
 
-/// log of the product of 1 / weights, with one logarithm for every 16 rows of a lane.
+double trace_of_product(const Matrix& a, const Matrix& b) {
+  return cblas_ddot(static_cast<int>(a.size()), a.data(), 1, b.data(), 1);
+}
+
+}  // namespace
+
 double log_of_inverses(const double* weights, std::int64_t count) {
   constexpr std::int64_t kLanes = 8, kFactors = 16;
   double sum = 0;
@@ -89,12 +94,6 @@ double log_of_inverses(const double* weights, std::int64_t count) {
   for (; i < count; ++i) sum -= std::log(weights[i]);
   return sum;
 }
-
-double trace_of_product(const Matrix& a, const Matrix& b) {
-  return cblas_ddot(static_cast<int>(a.size()), a.data(), 1, b.data(), 1);
-}
-
-}  // namespace
 
 CanonicalTraits make_canonical(const TraitVariances& variances, std::int64_t traits,
                                double largest_eigenvalue) {
@@ -204,6 +203,8 @@ void VarianceLikelihood::set_snp(const double* snp) {
     std::copy(snp, snp + rows_, design_.end() - rows_);
   }
   weighted_design_.resize(design_.size());
+  inverse_.resize(wide(covariates_ * covariates_));
+  squares_.resize(inverse_.size());
   canonical_coefficients_.resize(wide(covariates_ * traits_));
   factors_.resize(wide(covariates_ * covariates_ * traits_));
   const int n = narrow(rows_), c = narrow(covariates_);
@@ -257,19 +258,30 @@ void VarianceLikelihood::fit_trait(std::int64_t trait) {
               coefficients, 1, 1, residuals, 1);
   quadratic_ += cblas_ddot(n, residuals, 1, values, 1);
   if (kind_ == LikelihoodKind::full) return;
+  std::copy(factor, factor + c * c, inverse_.begin());
   for (int j = 0; j < c; ++j) log_det_information_ += 2 * std::log(factor[j * c + j]);
-  // sum_i (X'WX)^-1 . w_i^2 x_i x_i', with and without the eigenvalues.
-  cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, n, c, 1,
-              factor, c, weighted_design_.data(), n);
-  double plain = 0, scaled = 0;
+  LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', c, inverse_.data(), c);
+  residual_leverage_[wide(trait)] = leverage();
   for (std::int64_t j = 0; j < covariates_; ++j) {
     double* column = &weighted_design_[wide(j * rows_)];
-    plain += cblas_ddot(n, column, 1, column, 1);
     for (std::int64_t i = 0; i < rows_; ++i) column[i] *= root_eigenvalues_[wide(i)];
-    scaled += cblas_ddot(n, column, 1, column, 1);
   }
-  residual_leverage_[wide(trait)] = plain;
-  genetic_leverage_[wide(trait)] = scaled;
+  genetic_leverage_[wide(trait)] = leverage();
+}
+
+/// tr((X'WX)^-1 M'M) of what stands in the scratch.
+double VarianceLikelihood::leverage() {
+  const int n = narrow(rows_), c = narrow(covariates_);
+  cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, c, c, n, 1,
+              weighted_design_.data(), n, weighted_design_.data(), n, 0,
+              squares_.data(), c);
+  double sum = 0;
+  for (int j = 0; j < c; ++j) {
+    for (int i = j; i < c; ++i) {
+      sum += (i == j ? 1 : 2) * inverse_[wide(j * c + i)] * squares_[wide(j * c + i)];
+    }
+  }
+  return sum;
 }
 
 double VarianceLikelihood::go_to(const TraitVariances& variances) {

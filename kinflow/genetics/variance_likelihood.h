@@ -63,6 +63,9 @@ TraitVariances after(const CanonicalTraits& from, const ScoringStep& step,
 TraitVariances em_step(const CanonicalTraits& from, const VarianceGradient& gradient,
                        std::int64_t rows);
 
+/// The sum of -log(weight), with few logarithms; weights in (0, 1].
+double log_of_inverses(const double* weights, std::int64_t count);
+
 /// One place of the likelihood.
 class VarianceLikelihood {
  public:
@@ -96,6 +99,7 @@ class VarianceLikelihood {
 
  private:
   void fit_trait(std::int64_t trait);
+  double leverage();
 
   const MixedModelData& data_;
   LikelihoodKind kind_;
@@ -111,6 +115,7 @@ class VarianceLikelihood {
   std::vector<double> weighted_design_;         ///< scratch, [rows x covariates]
   std::vector<double> canonical_coefficients_;  ///< [covariates x traits]
   std::vector<double> factors_;  ///< Cholesky factors of X'WX, one for each trait
+  std::vector<double> inverse_, squares_;  ///< scratch, [covariates x covariates]
   std::vector<double> genetic_leverage_, residual_leverage_;  ///< [traits]
   double log_det_information_ = 0, quadratic_ = 0, log_det_rows_ = 0;
 };

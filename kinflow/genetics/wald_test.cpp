@@ -57,7 +57,7 @@ class CovariateSpace {
 
 /// The univariate test. With a SNP x in the model, P becomes P - P x x'P / x'P x, so
 /// all that the likelihood needs are four products of x with what the covariates alone
-/// give.
+/// give. At the ratios of the grid they are matrix products for a block of SNPs.
 class WaldTest::OneTrait {
  public:
   OneTrait(const MixedModelData& data, double null_ratio)
@@ -68,8 +68,37 @@ class WaldTest::OneTrait {
     grid_.resize(ratio_grid().size());
     for (std::size_t i = 0; i < grid_.size(); ++i) {
       model_.go_to(std::exp(ratio_grid()[i]), grid_[i]);
+      add_columns(grid_[i]);
+    }
+    constexpr double kSmall = 1e-3;
+    RatioPlace place;
+    const auto slope_at = [&](double log_ratio) {
+      model_.go_to(std::exp(log_ratio), place);
+      return model_.slope(place);
+    };
+    curvature_ = (slope_at(guess_ + kSmall) - slope_at(guess_ - kSmall)) / (2 * kSmall);
+  }
+
+  void test(const double* snps, std::int64_t count, const CovariateSpace& covariates,
+            SnpResults& results) const {
+    Scratch scratch;
+    for (std::int64_t first = 0; first < count; first += kBlock) {
+      const auto size = std::min(kBlock, count - first);
+      const double* block = snps + first * data_.rows;
+      multiply(block, size, scratch);
+      for (std::int64_t s = 0; s < size; ++s) {
+        const double* snp = block + s * data_.rows;
+        if (covariates.determines(snp)) {
+          set_missing(results, first + s, 1);
+        } else {
+          test_one(snp, s, first + s, scratch, results);
+        }
+      }
     }
   }
+
+ private:
+  static constexpr std::int64_t kBlock = 64;
 
   /// Products of a SNP at one ratio: x'P x, x'P y, x'P D P x, x'P D P y.
   struct Products {
@@ -78,53 +107,100 @@ class WaldTest::OneTrait {
 
   struct Scratch {
     RatioPlace place;
-    std::vector<double> projected, shares;
+    std::vector<double> projected, scaled, shares, slopes;
+    std::vector<double> squares, of_linear, of_weights;  ///< of a block
   };
 
-  struct Result {
-    double effect, standard_error, f;
-  };
+  std::int64_t columns_of_place() const { return 2 + 2 * data_.covariate_count(); }
 
-  Result test(const double* snp, Scratch& scratch) const {
-    const auto slope_at = [&](const RatioPlace& place) {
-      return slope(place, products(place, snp, scratch));
-    };
-    std::vector<double> slopes;
-    for (const auto& place : grid_) slopes.push_back(slope_at(place));
-    const auto go_to = [&](double log_ratio) {
-      model_.go_to(std::exp(log_ratio), scratch.place);
-    };
-    const double best = best_log_ratio(
-        slopes,
-        [&](double log_ratio) {
-          go_to(log_ratio);
-          return slope_at(scratch.place);
-        },
-        [&](double log_ratio) {
-          go_to(log_ratio);
-          return log_likelihood(scratch.place, products(scratch.place, snp, scratch));
-        },
-        guess_);
-    go_to(best);
-    const auto at_best = products(scratch.place, snp, scratch);
-    const double explained = at_best.xy * at_best.xy / at_best.xx;
-    const double residual = (scratch.place.quadratic - explained) / degrees_;
-    return {at_best.xy / at_best.xx, std::sqrt(residual / at_best.xx),
-            explained / residual};
+  /// P y, P D P y, Z and D W Z, and for squares of SNPs W and D W W.
+  void add_columns(const RatioPlace& place) {
+    const auto rows = wide(data_.rows);
+    const auto c = data_.covariate_count();
+    const auto n = static_cast<int>(data_.rows);
+    const auto& eigenvalues = data_.eigenvalues;
+    linear_.insert(linear_.end(), place.residuals.begin(), place.residuals.end());
+    std::vector<double> twice(rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+      twice[i] = place.weights[i] * place.scaled_residuals[i];
+    }
+    std::vector<double> scaled_basis = place.basis;
+    for (std::int64_t j = 0; j < c; ++j) {
+      const double* column = &place.basis[wide(j) * rows];
+      cblas_daxpy(n, -cblas_ddot(n, column, 1, place.scaled_residuals.data(), 1),
+                  column, 1, twice.data(), 1);
+      for (std::size_t i = 0; i < rows; ++i) {
+        scaled_basis[wide(j) * rows + i] *= eigenvalues[i];
+      }
+    }
+    linear_.insert(linear_.end(), twice.begin(), twice.end());
+    linear_.insert(linear_.end(), place.basis.begin(), place.basis.end());
+    for (std::int64_t j = 0; j < c; ++j) {
+      for (std::int64_t k = 0; k < c; ++k) {
+        middle_.push_back(cblas_ddot(n, &place.basis[wide(k) * rows], 1,
+                                     &scaled_basis[wide(j) * rows], 1));
+      }
+    }
+    for (std::size_t i = 0; i < scaled_basis.size(); ++i) {
+      scaled_basis[i] *= place.weights[i % rows];
+    }
+    linear_.insert(linear_.end(), scaled_basis.begin(), scaled_basis.end());
+    weights_.insert(weights_.end(), place.weights.begin(), place.weights.end());
+    for (std::size_t i = 0; i < rows; ++i) {
+      weights_.push_back(eigenvalues[i] * place.weights[i] * place.weights[i]);
+    }
   }
 
-  double degrees() const { return degrees_; }
+  void multiply(const double* snps, std::int64_t count, Scratch& scratch) const {
+    const auto n = static_cast<int>(data_.rows), m = static_cast<int>(count);
+    const auto linear = static_cast<int>(linear_.size() / wide(data_.rows));
+    const auto weights = static_cast<int>(weights_.size() / wide(data_.rows));
+    scratch.squares.resize(wide(data_.rows * count));
+    for (std::size_t i = 0; i < scratch.squares.size(); ++i) {
+      scratch.squares[i] = snps[i] * snps[i];
+    }
+    scratch.of_linear.resize(wide(linear * count));
+    scratch.of_weights.resize(wide(weights * count));
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, linear, m, n, 1,
+                linear_.data(), n, snps, n, 0, scratch.of_linear.data(), linear);
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, weights, m, n, 1,
+                weights_.data(), n, scratch.squares.data(), n, 0,
+                scratch.of_weights.data(), weights);
+  }
 
- private:
+  /// At a ratio of the grid, from the products of the block.
+  Products products_at(std::size_t point, std::int64_t snp,
+                       const Scratch& scratch) const {
+    const auto c = data_.covariate_count();
+    const auto points = static_cast<std::int64_t>(grid_.size());
+    const auto place = static_cast<std::int64_t>(point);
+    const double* linear =
+        &scratch.of_linear[wide((snp * points + place) * columns_of_place())];
+    const double* weighted = &scratch.of_weights[wide((snp * points + place) * 2)];
+    const double *shares = linear + 2, *scaled = linear + 2 + c;
+    const double* middle = middle_.data() + place * c * c;
+    Products result{weighted[0], linear[0], weighted[1], linear[1]};
+    for (std::int64_t j = 0; j < c; ++j) {
+      result.xx -= shares[j] * shares[j];
+      double inner = -2 * scaled[j];
+      for (std::int64_t k = 0; k < c; ++k) inner += middle[j * c + k] * shares[k];
+      result.xdx += shares[j] * inner;
+    }
+    return result;
+  }
+
   Products products(const RatioPlace& place, const double* snp,
                     Scratch& scratch) const {
     const auto rows = data_.rows;
     const auto n = static_cast<int>(rows);
     const auto c = static_cast<int>(data_.covariate_count());
     scratch.projected.resize(wide(rows));
+    scratch.scaled.resize(wide(rows));
     scratch.shares.resize(wide(c));
     double* projected = scratch.projected.data();
+    double* scaled = scratch.scaled.data();
     const double* weights = place.weights.data();
+    const double* eigenvalues = data_.eigenvalues.data();
     for (std::int64_t i = 0; i < rows; ++i) projected[i] = weights[i] * snp[i];
     if (c > 0) {
       cblas_dgemv(CblasColMajor, CblasTrans, n, c, 1, place.basis.data(), n, snp, 1, 0,
@@ -132,20 +208,42 @@ class WaldTest::OneTrait {
       cblas_dgemv(CblasColMajor, CblasNoTrans, n, c, -1, place.basis.data(), n,
                   scratch.shares.data(), 1, 1, projected, 1);
     }
-    Products result;
-    result.xx = cblas_ddot(n, snp, 1, projected, 1);
-    result.xy = cblas_ddot(n, snp, 1, place.residuals.data(), 1);
-    const double* eigenvalues = data_.eigenvalues.data();
-    const double* residuals = place.residuals.data();
-    double xdx = 0, xdy = 0;
-    for (std::int64_t i = 0; i < rows; ++i) {
-      const double scaled = eigenvalues[i] * projected[i];
-      xdx += scaled * projected[i];
-      xdy += scaled * residuals[i];
+    for (std::int64_t i = 0; i < rows; ++i) scaled[i] = eigenvalues[i] * projected[i];
+    return {cblas_ddot(n, snp, 1, projected, 1),
+            cblas_ddot(n, snp, 1, place.residuals.data(), 1),
+            cblas_ddot(n, scaled, 1, projected, 1),
+            cblas_ddot(n, scaled, 1, place.residuals.data(), 1)};
+  }
+
+  void test_one(const double* snp, std::int64_t in_block, std::int64_t at,
+                Scratch& scratch, SnpResults& results) const {
+    scratch.slopes.clear();
+    for (std::size_t i = 0; i < grid_.size(); ++i) {
+      scratch.slopes.push_back(slope(grid_[i], products_at(i, in_block, scratch)));
     }
-    result.xdx = xdx;
-    result.xdy = xdy;
-    return result;
+    const auto go_to = [&](double log_ratio) {
+      model_.go_to(std::exp(log_ratio), scratch.place);
+      return products(scratch.place, snp, scratch);
+    };
+    const double best = best_log_ratio(
+        scratch.slopes,
+        [&](double log_ratio) {
+          const auto at_ratio = go_to(log_ratio);
+          return slope(scratch.place, at_ratio);
+        },
+        [&](double log_ratio) {
+          const auto at_ratio = go_to(log_ratio);
+          return log_likelihood(scratch.place, at_ratio);
+        },
+        guess_, curvature_);
+    const auto at_best = go_to(best);
+    const double explained = at_best.xy * at_best.xy / at_best.xx;
+    const double residual = (scratch.place.quadratic - explained) / degrees_;
+    const double f = explained / residual;
+    results.effects[wide(at)] = at_best.xy / at_best.xx;
+    results.standard_errors[wide(at)] = std::sqrt(residual / at_best.xx);
+    results.chi_square[wide(at)] = f;
+    results.p_value[wide(at)] = f_tail(f, degrees_);
   }
 
   double slope(const RatioPlace& place, const Products& snp) const {
@@ -159,15 +257,18 @@ class WaldTest::OneTrait {
 
   double log_likelihood(const RatioPlace& place, const Products& snp) const {
     const double quadratic = place.quadratic - snp.xy * snp.xy / snp.xx;
-    return -0.5 * (degrees_ * std::log(quadratic) + place.log_det_rows +
+    return -0.5 * (degrees_ * std::log(quadratic) +
+                   log_of_inverses(place.weights.data(), data_.rows) +
                    place.log_det_information + std::log(snp.xx));
   }
 
   const MixedModelData& data_;
   UnivariateModel model_;
-  double guess_;
+  double guess_, curvature_ = 0;  ///< of the null model
   double degrees_;
   std::vector<RatioPlace> grid_;
+  std::vector<double> linear_, weights_;  ///< columns of all ratios of the grid
+  std::vector<double> middle_;            ///< Z'D Z of all ratios
 };
 
 WaldTest::WaldTest(const MixedModelData& data, const MixedModelFit& null,
@@ -189,20 +290,7 @@ void WaldTest::test(const double* snps, std::int64_t count, SnpResults& results)
     test_several(snps, count, results);
     return;
   }
-  const CovariateSpace covariates(data_);
-  OneTrait::Scratch scratch;
-  for (std::int64_t s = 0; s < count; ++s) {
-    const double* snp = snps + s * data_.rows;
-    if (covariates.determines(snp)) {
-      set_missing(results, s, 1);
-      continue;
-    }
-    const auto [effect, standard_error, f] = one_trait_->test(snp, scratch);
-    results.effects[wide(s)] = effect;
-    results.standard_errors[wide(s)] = standard_error;
-    results.chi_square[wide(s)] = f;
-    results.p_value[wide(s)] = f_tail(f, one_trait_->degrees());
-  }
+  one_trait_->test(snps, count, CovariateSpace(data_), results);
 }
 
 namespace {
