@@ -47,7 +47,7 @@ std::vector<double> eigenvectors(Matrix& matrix, std::int64_t order) {
   return values;
 }
 
-/// Q diag(values) Q'.
+/// Q diag(values) Q', of any Q.
 Matrix from_eigenvectors(const Matrix& vectors, const std::vector<double>& values,
                          std::int64_t order) {
   Matrix scaled = vectors;
@@ -163,16 +163,24 @@ TraitVariances after(const CanonicalTraits& from, const ScoringStep& step,
                      double length) {
   // One step never takes more than this share of the residual variance of a trait.
   constexpr double kLeastLeft = 0.05;
-  Matrix genetic = diagonal(from.ratios);
-  Matrix residual = diagonal(std::vector<double>(wide(from.traits), 1));
-  for (std::size_t i = 0; i < genetic.size(); ++i) {
-    genetic[i] += length * (step.genetic[i] + length * step.second_order[i]);
+  const std::int64_t d = from.traits;
+  Matrix factor = diagonal(std::vector<double>(wide(d), 1));
+  Matrix residual = factor;
+  std::vector<double> ratios = from.ratios;
+  for (std::int64_t b = 0; b < d; ++b) {
+    const double ratio = from.ratios[wide(b)];
+    ratios[wide(b)] = std::max(0.0, ratio + length * step.genetic[wide(b * d + b)]);
+    for (std::int64_t a = 0; a < b && ratio > 0; ++a) {
+      factor[wide(b * d + a)] = length * step.genetic[wide(b * d + a)] / ratio;
+    }
+  }
+  for (std::size_t i = 0; i < residual.size(); ++i) {
     residual[i] += length * step.residual[i];
   }
-  genetic = with_eigenvalues_from(genetic, 0, from.traits);
-  residual = with_eigenvalues_from(residual, kLeastLeft, from.traits);
-  return {congruent(from.back, genetic, from.traits),
-          congruent(from.back, residual, from.traits)};
+  residual = with_eigenvalues_from(residual, kLeastLeft, d);
+  const Matrix back = product(from.back, false, step.turn, true, d);
+  return {congruent(back, from_eigenvectors(factor, ratios, d), d),
+          congruent(back, residual, d)};
 }
 
 VarianceLikelihood::VarianceLikelihood(const MixedModelData& data, LikelihoodKind kind)
@@ -385,8 +393,7 @@ ScoringStep VarianceLikelihood::scoring_step(const VarianceGradient& gradient) c
   const Matrix genetic = congruent(turn, gradient.genetic, d);
   const Matrix residual = congruent(turn, gradient.residual, d);
 
-  ScoringStep step{Matrix(wide(d * d), 0), Matrix(wide(d * d), 0),
-                   Matrix(wide(d * d), 0), 0};
+  ScoringStep step{std::move(turn), Matrix(wide(d * d), 0), Matrix(wide(d * d), 0), 0};
   const auto slope = [&](std::int64_t a, std::int64_t b) {
     const auto cell = wide(b * d + a);
     return genetic[cell] - cross[cell] / plain[cell] * residual[cell];
@@ -394,42 +401,26 @@ ScoringStep VarianceLikelihood::scoring_step(const VarianceGradient& gradient) c
   for (std::int64_t b = 0; b < d; ++b) {
     for (std::int64_t a = 0; a < d; ++a) {
       const auto cell = wide(b * d + a);
+      const std::int64_t low = std::min(a, b), high = std::max(a, b);
       double information = squares[cell] - cross[cell] * cross[cell] / plain[cell];
       double change = 0;
-      if (a < without && b < without) {
-        change = a == b ? std::max(0.0, 2 * slope(a, a) / information) : 0;
-      } else if (a < without || b < without) {
-        // Vg keeps its rank: it also changes by change^2 / ratio where there is none.
-        const std::int64_t none = std::min(a, b), some = std::max(a, b);
-        information +=
-            2 * std::max(0.0, -slope(none, none)) / canonical_.ratios[wide(some)];
+      if (high >= without) {
+        // A change beside the diagonal also adds change^2 / ratio to the variance of
+        // the trait with the lower ratio, which that trait may not want.
+        if (a != b) {
+          information +=
+              2 * std::max(0.0, -slope(low, low)) / canonical_.ratios[wide(high)];
+        }
         change = 2 * slope(a, b) / information;
-      } else {
-        change = 2 * slope(a, b) / information;
+      } else if (a == b) {
+        change = std::max(0.0, 2 * slope(a, a) / information);
       }
       step.genetic[cell] = change;
       step.residual[cell] = (2 * residual[cell] - cross[cell] * change) / plain[cell];
     }
   }
-  for (std::int64_t b = 0; b < without; ++b) {
-    for (std::int64_t a = 0; a < without; ++a) {
-      for (std::int64_t k = without; k < d; ++k) {
-        step.second_order[wide(b * d + a)] += step.genetic[wide(k * d + a)] *
-                                              step.genetic[wide(k * d + b)] /
-                                              canonical_.ratios[wide(k)];
-      }
-    }
-  }
   step.predicted_gain = 0.5 * (trace_of_product(genetic, step.genetic) +
                                trace_of_product(residual, step.residual));
-  if (without > 1) {
-    const auto turn_back = [&](const Matrix& m) {
-      return product(product(turn, true, m, false, d), false, turn, false, d);
-    };
-    step.genetic = turn_back(step.genetic);
-    step.residual = turn_back(step.residual);
-    step.second_order = turn_back(step.second_order);
-  }
   return step;
 }
 

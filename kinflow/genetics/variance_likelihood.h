@@ -47,11 +47,14 @@ struct VarianceGradient {
   std::vector<double> genetic, residual;
 };
 
-/// A step of Fisher scoring among semidefinite Vg: where a canonical trait has no
-/// genetic variance and the gradient wants none, Vg keeps its rank.
+/// A step of Fisher scoring. Vg is L diag(ratios) L' with L = I at the place, the
+/// largest ratio eliminated first, so that it stays semidefinite as long as no ratio
+/// falls below 0.
 struct ScoringStep {
-  std::vector<double> genetic, residual;  ///< changes in canonical traits
-  std::vector<double> second_order;       ///< of Vg, scaled by the length squared
+  /// Turns canonical traits without genetic variance, whose basis is free, so that the
+  /// gradient of their variances is diagonal. All below is in turned traits.
+  std::vector<double> turn;
+  std::vector<double> genetic, residual;  ///< changes of Vg and Ve to first order
   double predicted_gain = 0;              ///< in the likelihood, of a step of length 1
 };
 
