@@ -68,7 +68,7 @@ std::vector<double> correlations(const MixedModelData& data,
 }
 
 /// Variances of single traits with the same correlations in Vg and Ve.
-TraitVariances first_variances(const MixedModelData& data, LikelihoodKind kind) {
+TraitVariances first_variances(const MixedModelData& data) {
   const auto d = data.trait_count();
   // Away from the edges, where gradients of other traits have no say.
   const double mean =
@@ -79,7 +79,7 @@ TraitVariances first_variances(const MixedModelData& data, LikelihoodKind kind) 
   std::vector<double> genetic, residual;
   for (std::int64_t j = 0; j < d; ++j) {
     const auto single = trait_of(data, j);
-    const UnivariateModel model(single, kind);
+    const UnivariateModel model(single, LikelihoodKind::restricted);
     model.go_to(std::clamp(fit_univariate(model).ratio, low, high), places[wide(j)]);
     residual.push_back(places[wide(j)].quadratic / model.degrees());
     genetic.push_back(residual.back() * places[wide(j)].ratio);
@@ -123,10 +123,11 @@ VarianceSearch maximize(VarianceLikelihood& likelihood, TraitVariances& variance
       if (has_risen) search.log_likelihood = value;
     }
     if (!has_risen) {
-      // Rounding hides what is left to gain.
+      // Rounding hides what is left to gain, or a bound forbids it.
       likelihood.go_to(variances);
       search.has_converged =
-          step.predicted_gain < 1e-13 * std::abs(search.log_likelihood);
+          step.predicted_gain < 1e-13 * std::abs(search.log_likelihood) ||
+          from.ratios.back() >= kLargestRatio;
       break;
     }
     variances = likelihood.variances();
@@ -139,7 +140,14 @@ MixedModelFit fit_mixed_model(const MixedModelData& data, LikelihoodKind kind,
   if (data.trait_count() == 1) return fit_one_trait(data, kind);
   MixedModelFit fit;
   fit.kind = kind;
-  fit.variances = first_variances(data, kind);
+  fit.variances = first_variances(data);
+  if (kind == LikelihoodKind::full) {
+    // Where K has an eigenvalue 0 whose vector the covariates span, as a centred one
+    // with an intercept, ML has no bound towards singular Ve. From the REML estimates
+    // the search finds the maximum that is meant.
+    VarianceLikelihood restricted(data, LikelihoodKind::restricted);
+    maximize(restricted, fit.variances, {options.iterations, 1e-4});
+  }
   VarianceLikelihood likelihood(data, kind);
   const auto search = maximize(likelihood, fit.variances, options);
   if (!std::isfinite(search.log_likelihood)) {
