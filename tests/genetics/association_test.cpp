@@ -171,7 +171,42 @@ void expect_same_p(const std::vector<double>& p, const std::vector<double>& of_g
   }
 }
 
-// GOLDEN
+TEST(AssociationTests, HaveThePValuesThatGemmaGave) {
+  struct Known {
+    std::int64_t traits;
+    bool is_wald;
+    std::vector<double> p_values;
+  };
+  // GEMMA 0.98.5, -lmm 3 and -lmm 1, on the same numbers.
+  const std::vector<Known> known{Known{1,
+                                       false,
+                                       {4.478770e-08, 4.733565e-01, 8.162061e-01,
+                                        1.140131e-01, 9.718074e-01, 7.612564e-01}},
+                                 Known{1,
+                                       true,
+                                       {1.562418e-10, 4.758784e-01, 8.133171e-01,
+                                        1.067925e-01, 9.732964e-01, 7.608040e-01}},
+                                 Known{2,
+                                       false,
+                                       {6.817378e-11, 6.239824e-01, 9.390799e-01,
+                                        2.390237e-01, 9.958865e-01, 8.986680e-01}},
+                                 Known{2,
+                                       true,
+                                       {2.837544e-16, 6.111496e-01, 9.387612e-01,
+                                        2.272828e-01, 9.963900e-01, 8.997736e-01}},
+                                 Known{3,
+                                       false,
+                                       {3.588068e-12, 5.835678e-01, 4.515485e-02,
+                                        3.998970e-01, 9.983421e-01, 8.115330e-01}},
+                                 Known{3,
+                                       true,
+                                       {6.913665e-21, 5.602993e-01, 3.927601e-02,
+                                        3.842143e-01, 9.983437e-01, 8.118664e-01}}};
+  for (const auto& [traits, is_wald, of_gemma] : known) {
+    SCOPED_TRACE(fmt::format("{} traits, {}", traits, is_wald ? "Wald" : "score"));
+    expect_same_p(p_values(gemma_problem(traits), is_wald), of_gemma);
+  }
+}
 
 /// Runs GEMMA on the files of a problem and gives the last column of its table.
 class Gemma : public testing::TestWithParam<std::int64_t> {

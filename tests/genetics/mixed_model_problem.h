@@ -72,7 +72,7 @@ inline MixedModelProblem simulate_mixed_model(std::int64_t rows, std::int64_t tr
     for (std::size_t i = 0; i < n; ++i) {
       const double genetic = 0.6 * shared_genetic[i] + 0.8 * own_genetic[i];
       const double residual = 0.5 * shared_residual[i] + 0.87 * random.normal();
-      const double snp = snps > 0 ? 0.2 * problem.genotypes[i] : 0;
+      const double snp = snps > 0 ? 0.5 * problem.genotypes[i] : 0;
       problem.trait_columns.values.push_back(std::sqrt(heritability) * genetic +
                                              std::sqrt(1 - heritability) * residual +
                                              snp);
