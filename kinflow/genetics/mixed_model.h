@@ -13,7 +13,7 @@ struct MixedModelOptions {
   int iterations = 500;
   /// The search has converged where a step promises less of the logarithm of the
   /// likelihood.
-  double least_gain = 1e-10;
+  double least_gain = 1e-12;
 };
 
 /// The most likely variances and coefficients.
