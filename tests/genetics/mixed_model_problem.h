@@ -34,6 +34,7 @@ inline MixedModelProblem simulate_mixed_model(std::int64_t rows, std::int64_t tr
                                               std::int64_t covariates,
                                               std::int64_t snps, double heritability,
                                               std::uint64_t seed) {
+  openblas_set_num_threads(1);  // small matrices
   Random random(seed);
   MixedModelProblem problem;
   problem.rows = rows;
