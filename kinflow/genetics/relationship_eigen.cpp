@@ -1,0 +1,73 @@
+// LAPACK's decomposition of a relationship, and products with its eigenvectors.
+#include "kinflow/genetics/relationship_eigen.h"
+
+#include <cblas.h>
+#include <fmt/format.h>
+#include <lapacke.h>
+
+#include <cmath>
+
+#include "kinflow/core/error.h"
+
+namespace kinflow {
+
+void center_relationship(std::vector<double>& matrix, std::int64_t rows) {
+  const auto n = static_cast<std::size_t>(rows);
+  std::vector<double> means(n, 0);
+  double mean = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) means[j] += matrix[j * n + i];
+    means[j] /= static_cast<double>(n);
+    mean += means[j] / static_cast<double>(n);
+  }
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) {
+      matrix[j * n + i] += mean - (means[i] + means[j]);
+    }
+  }
+}
+
+RelationshipEigen decompose_relationship(std::vector<double> matrix,
+                                         std::int64_t rows) {
+  constexpr double kZero = 1e-10, kNotSemidefinite = 1e-3;
+  const auto n = static_cast<std::size_t>(rows);
+  const auto order = static_cast<lapack_int>(rows);
+  RelationshipEigen result{rows, std::vector<double>(n), std::vector<double>(n * n)};
+  std::vector<lapack_int> support(2 * n);
+  lapack_int found = 0;
+  const auto info = LAPACKE_dsyevr(
+      LAPACK_COL_MAJOR, 'V', 'A', 'L', order, matrix.data(), order, 0, 0, 0, 0, 0,
+      &found, result.values.data(), result.vectors.data(), order, support.data());
+  if (info != 0 || found != order) {
+    throw NumericalError(fmt::format(
+        "[decompose_relationship] no decomposition of {} rows (dsyevr: {}, {} values)",
+        rows, info, found));
+  }
+  const double largest = result.values.back();
+  if (!(largest > 0) || result.values.front() < -kNotSemidefinite * largest) {
+    throw InputError(
+        fmt::format("[decompose_relationship] expected a positive semidefinite "
+                    "relationship, found eigenvalues from {:.6g} to {:.6g}",
+                    result.values.front(), largest));
+  }
+  for (auto& value : result.values) {
+    if (value < kZero * largest) value = 0;
+  }
+  return result;
+}
+
+void rotate(const RelationshipEigen& eigen, const double* matrix, std::int64_t columns,
+            double* rotated) {
+  const auto n = static_cast<int>(eigen.rows);
+  cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, static_cast<int>(columns), n,
+              1, eigen.vectors.data(), n, matrix, n, 0, rotated, n);
+}
+
+std::vector<double> rotate(const RelationshipEigen& eigen, const double* matrix,
+                           std::int64_t columns) {
+  std::vector<double> rotated(static_cast<std::size_t>(eigen.rows * columns));
+  rotate(eigen, matrix, columns, rotated.data());
+  return rotated;
+}
+
+}  // namespace kinflow
