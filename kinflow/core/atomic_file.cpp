@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
-#include <regex>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -30,9 +30,16 @@ std::string temporary_name(const std::string& path) {
 }
 
 /// Whether a name ends as those of temporary_name() do.
-bool is_temporary_name(const std::string& name) {
-  static const std::regex pattern(".*\\.[0-9]+\\.[0-9]+\\.tmp");
-  return std::regex_match(name, pattern);
+bool is_temporary_name(std::string_view name) {
+  if (!name.ends_with(kUnfinished)) return false;
+  name.remove_suffix(std::string_view(kUnfinished).size());
+  for (int numbers = 0; numbers < 2; ++numbers) {
+    const auto last = name.find_last_not_of("0123456789");
+    if (last == std::string_view::npos || name[last] != '.' || last + 1 == name.size())
+      return false;
+    name = name.substr(0, last);
+  }
+  return true;
 }
 
 /// Makes a rename in this folder survive a power cut. Some file systems cannot sync a

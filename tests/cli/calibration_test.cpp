@@ -38,7 +38,7 @@ std::vector<std::string> metrics_of(const std::string& run_folder, int replica) 
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);) {
     const auto comma = line.find(',');
-    const auto own = "," + std::to_string(replica) + ",";
+    const auto own = fmt::format(",{},", replica);
     if (line.compare(comma, own.size(), own) == 0) lines.push_back(line);
   }
   return lines;

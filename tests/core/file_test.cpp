@@ -13,6 +13,20 @@
 namespace kinflow {
 namespace {
 
+TEST(UnfinishedFiles, AreToldByTheirNames) {
+  const TemporaryFolder folder;
+  for (const char* name : {"a.json.12.3.tmp", "a.tmp", "a.3.tmp", "a.x.3.tmp", "a.1.2",
+                           "a.1..tmp", "1.2.tmp"}) {
+    folder.write(name, "");
+  }
+  remove_unfinished_files(folder.path());
+  EXPECT_FALSE(std::filesystem::exists(folder.path("a.json.12.3.tmp")));
+  for (const char* name :
+       {"a.tmp", "a.3.tmp", "a.x.3.tmp", "a.1.2", "a.1..tmp", "1.2.tmp"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder.path(name))) << name;
+  }
+}
+
 TEST(AtomicFile, TheNameAppearsOnCommitOnly) {
   const TemporaryFolder folder;
   const std::string path = folder.write("out", "old");
