@@ -93,7 +93,7 @@ TEST(ReproduceStocks, ReportsScoresTestsAndTheCutsInTime) {
   expect_refusal(folder,
                  stocks({"--seeds", "2", "--data", prices.files, "--pairs",
                          "AAPL-MA,MSFT-V", "--out", out}),
-                 {"other options"});
+                 {"'pairs'", "AAPL-MA"});
 }
 
 TEST(ReproduceStocks, RefusesPricesThatAreNotThereOrNotClear) {

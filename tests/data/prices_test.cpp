@@ -233,8 +233,7 @@ TEST(SplitInTime, PartsThatCannotBeAreRefused) {
   input_error_of([&] { split_in_time(rows, 0.1, NAN); });
   EXPECT_EQ(
       input_error_of([] { split_in_time(early_and_late_pair(0, 2)); }),
-      "[split] expected at least 3 different times for 3 parts that are not empty, "
-      "received 2");
+      "prices: expected returns of at least 3 days, which need prices of 4, found 2");
 }
 
 TEST(WriteReturns, ReadBack) {
