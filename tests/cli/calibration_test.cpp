@@ -1,5 +1,6 @@
 // Replicas, calibration and standardisation of fits by the real binary.
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
