@@ -159,7 +159,7 @@ void measure(std::int64_t rows, std::int64_t snps) {
   const Gemma gemma(cohort);
   RelationshipEigen eigen;
   const double eigen_seconds = processor_seconds_of(
-      [&] { eigen = decompose_relationship(cohort.relationship, rows); });
+      [&] { eigen = eigen_of_relationship(cohort.relationship, rows); });
   std::vector<double> rotated;
   const double rotation_seconds = processor_seconds_of(
       [&] { rotated = rotate(eigen, cohort.genotypes.data(), snps); });

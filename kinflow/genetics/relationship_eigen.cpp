@@ -27,8 +27,7 @@ void center_relationship(std::vector<double>& matrix, std::int64_t rows) {
   }
 }
 
-RelationshipEigen decompose_relationship(std::vector<double> matrix,
-                                         std::int64_t rows) {
+RelationshipEigen eigen_of_relationship(std::vector<double> matrix, std::int64_t rows) {
   constexpr double kZero = 1e-10, kNotSemidefinite = 1e-3;
   const auto n = static_cast<std::size_t>(rows);
   const auto order = static_cast<lapack_int>(rows);
@@ -40,13 +39,13 @@ RelationshipEigen decompose_relationship(std::vector<double> matrix,
       &found, result.values.data(), result.vectors.data(), order, support.data());
   if (info != 0 || found != order) {
     throw NumericalError(fmt::format(
-        "[decompose_relationship] no decomposition of {} rows (dsyevr: {}, {} values)",
+        "[eigen_of_relationship] no decomposition of {} rows (dsyevr: {}, {} values)",
         rows, info, found));
   }
   const double largest = result.values.back();
   if (!(largest > 0) || result.values.front() < -kNotSemidefinite * largest) {
     throw InputError(
-        fmt::format("[decompose_relationship] expected a positive semidefinite "
+        fmt::format("[eigen_of_relationship] expected a positive semidefinite "
                     "relationship, found eigenvalues from {:.6g} to {:.6g}",
                     result.values.front(), largest));
   }

@@ -23,7 +23,7 @@ void center_relationship(std::vector<double>& matrix, std::int64_t rows);
 ///                become 0
 /// InputError where an eigenvalue is below -1e-3 of the largest one: such a matrix is
 /// not a relationship that rounding has touched. NumericalError where LAPACK fails.
-RelationshipEigen decompose_relationship(std::vector<double> matrix, std::int64_t rows);
+RelationshipEigen eigen_of_relationship(std::vector<double> matrix, std::int64_t rows);
 
 /// U'M, [rows x columns], column-major like M.
 std::vector<double> rotate(const RelationshipEigen& eigen, const double* matrix,

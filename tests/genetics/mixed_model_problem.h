@@ -87,7 +87,7 @@ inline MixedModelProblem simulate_mixed_model(std::int64_t rows, std::int64_t tr
     }
   }
   center_relationship(problem.relationship, rows);
-  problem.eigen = decompose_relationship(problem.relationship, rows);
+  problem.eigen = eigen_of_relationship(problem.relationship, rows);
   problem.data = make_mixed_model_data(problem.eigen, problem.trait_columns,
                                        problem.covariate_columns);
   problem.rotated_snps = rotate(problem.eigen, problem.genotypes.data(), snps);

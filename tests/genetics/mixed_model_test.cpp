@@ -224,16 +224,15 @@ TEST(MixedModelData, RefusesTooFewRowsAndTheIdentity) {
   const auto problem = simulate_mixed_model(50, 1, 1, 0, 0.5, 16);
   std::vector<double> identity(9, 0);
   for (std::size_t i = 0; i < 3; ++i) identity[i * 4] = 1;
-  const auto three = decompose_relationship(identity, 3);
+  const auto three = eigen_of_relationship(identity, 3);
   const NamedColumns ones{{"one"}, {1, 1, 1}};
   EXPECT_THROW(make_mixed_model_data(three, {{"y"}, {1, 2, 4}}, ones), InputError);
   std::vector<double> more(100, 0);
   for (std::size_t i = 0; i < 10; ++i) more[i * 11] = 1;
   NamedColumns trait{{"y"}, {}}, intercept{{"one"}, std::vector<double>(10, 1)};
   for (int i = 0; i < 10; ++i) trait.values.push_back(i * i);
-  EXPECT_THROW(
-      make_mixed_model_data(decompose_relationship(more, 10), trait, intercept),
-      InputError);
+  EXPECT_THROW(make_mixed_model_data(eigen_of_relationship(more, 10), trait, intercept),
+               InputError);
 }
 
 TEST(MixedModelData, KnowsTheConditionOfTraits) {
@@ -253,7 +252,7 @@ TEST(MixedModelData, KnowsTheConditionOfTraits) {
 }
 
 TEST(Relationship, RefusesWhatIsNotSemidefinite) {
-  EXPECT_THROW(decompose_relationship({1, 2, 2, 1}, 2), InputError);
+  EXPECT_THROW(eigen_of_relationship({1, 2, 2, 1}, 2), InputError);
 }
 
 }  // namespace
