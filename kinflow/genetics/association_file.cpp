@@ -94,23 +94,23 @@ std::string_view trimmed(std::string_view cell) {
 
 AssociationWriter::AssociationWriter(const std::string& path,
                                      const std::vector<std::string>& traits)
-    : traits_(traits.size()), file_(path) {
+    : file_(path) {
   file_.write(header_of(traits));
 }
 
-std::string AssociationWriter::format(std::span<const Association> rows) const {
+std::string format_associations(std::span<const Association> rows, std::size_t traits) {
   std::string text;
   for (const auto& row : rows) {
-    if (row.effects.size() != traits_ || row.standard_errors.size() != traits_) {
+    if (row.effects.size() != traits || row.standard_errors.size() != traits) {
       throw std::invalid_argument(
-          "[AssociationWriter] expected an effect and a "
+          "[format_associations] expected an effect and a "
           "standard error of each trait");
     }
     fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\t{}", row.chromosome,
                    row.position, row.id, row.a1, row.a2);
     append_number(text, row.a1_frequency);
     fmt::format_to(std::back_inserter(text), "\t{}", row.people);
-    for (std::size_t i = 0; i < traits_; ++i) {
+    for (std::size_t i = 0; i < traits; ++i) {
       append_number(text, row.effects[i]);
       append_number(text, row.standard_errors[i]);
     }

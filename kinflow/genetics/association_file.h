@@ -33,6 +33,10 @@ struct Association {
   double p = kUnknown;
 };
 
+/// Rows as they stand in a file of AssociationWriter, with as many effects and standard
+/// errors as there are traits (else std::invalid_argument).
+std::string format_associations(std::span<const Association> rows, std::size_t traits);
+
 /// Writes CHROM POS ID A1 A2 A1_FREQ N, BETA_trait and SE_trait for each trait, CHISQ
 /// and P, with tabs between; plink reads it as a report for --clump. The file appears
 /// whole when it is finished, or not at all; a path that ends in .gz is gzipped.
@@ -42,16 +46,12 @@ class AssociationWriter {
   /// InputError where two are the same after that.
   AssociationWriter(const std::string& path, const std::vector<std::string>& traits);
 
-  /// Rows as they stand in the file, with as many effects and standard errors as there
-  /// are traits (else std::invalid_argument). Several threads may do so at a time.
-  std::string format(std::span<const Association> rows) const;
-  /// Adds rows that format() gave.
+  /// Adds rows that format_associations() gave for as many traits.
   void append(std::string_view formatted) { file_.write(formatted); }
   /// Gives the file its name. Call once, last.
   void finish() { file_.commit(); }
 
  private:
-  std::size_t traits_;
   ZippedFile file_;
 };
 

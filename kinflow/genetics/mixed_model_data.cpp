@@ -1,179 +1,10 @@
-// Checks of traits and covariates by a QR decomposition with pivots.
+// Traits and covariates in the coordinates of the eigenvectors of a relationship.
 #include "kinflow/genetics/mixed_model_data.h"
 
-#include <cblas.h>
-#include <fmt/format.h>
-#include <lapacke.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/genetics/trait_values.h"
 
 namespace kinflow {
-namespace {
-
-// Columns of length 1 depend on each other where this much of one is left.
-constexpr double kDependent = 1e-7;
-
-void check_values(const NamedColumns& columns, std::int64_t rows, const char* what) {
-  const auto expected = static_cast<std::size_t>(rows) * columns.names.size();
-  if (columns.values.size() != expected) {
-    throw InputError(
-        fmt::format("[make_mixed_model_data] expected {} values of {}s, "
-                    "received {}",
-                    expected, what, columns.values.size()));
-  }
-  for (std::size_t i = 0; i < expected; ++i) {
-    if (std::isfinite(columns.values[i])) continue;
-    throw InputError(
-        fmt::format("{} {}, row {}: expected a finite number, found {}", what,
-                    in_quotes(columns.names[i / static_cast<std::size_t>(rows)]),
-                    i % static_cast<std::size_t>(rows) + 1, columns.values[i]));
-  }
-}
-
-/// The R of a QR decomposition with pivots of columns of length 1.
-struct PivotedColumns {
-  std::size_t count = 0;
-  std::vector<double> r;  ///< [count x count], upper triangle
-  std::vector<std::size_t> order;
-
-  double at(std::size_t i, std::size_t j) const { return r[j * count + i]; }
-};
-
-PivotedColumns pivot(std::vector<double> columns, std::int64_t rows,
-                     std::size_t count) {
-  const auto n = static_cast<std::size_t>(rows);
-  std::vector<lapack_int> order(count, 0);
-  std::vector<double> factors(count);
-  LAPACKE_dgeqp3(LAPACK_COL_MAJOR, static_cast<lapack_int>(rows),
-                 static_cast<lapack_int>(count), columns.data(),
-                 static_cast<lapack_int>(rows), order.data(), factors.data());
-  PivotedColumns result{count, std::vector<double>(count * count), {}};
-  for (std::size_t j = 0; j < count; ++j) {
-    result.order.push_back(static_cast<std::size_t>(order[j] - 1));
-    for (std::size_t i = 0; i <= j; ++i) {
-      result.r[j * count + i] = columns[j * n + i];
-    }
-  }
-  return result;
-}
-
-/// The first column that depends on the others, and these.
-struct Dependent {
-  std::size_t column;
-  std::vector<std::size_t> on;
-};
-
-std::vector<Dependent> find_dependent(const PivotedColumns& columns) {
-  std::size_t rank = 0;
-  while (rank < columns.count && std::abs(columns.at(rank, rank)) > kDependent) ++rank;
-  if (rank == columns.count) return {};
-  // R11 z = r12: the column as a combination of the first ones.
-  std::vector<double> shares(rank);
-  for (std::size_t i = rank; i-- > 0;) {
-    shares[i] = columns.at(i, rank);
-    for (std::size_t j = i + 1; j < rank; ++j) {
-      shares[i] -= columns.at(i, j) * shares[j];
-    }
-    shares[i] /= columns.at(i, i);
-  }
-  Dependent found{columns.order[rank], {}};
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (std::abs(shares[i]) > 1e-5) found.on.push_back(columns.order[i]);
-  }
-  std::sort(found.on.begin(), found.on.end());
-  return {found};
-}
-
-double norm(const double* column, std::int64_t rows) {
-  return cblas_dnrm2(static_cast<int>(rows), column, 1);
-}
-
-void scale_to_one(double* column, std::int64_t rows, double length) {
-  cblas_dscal(static_cast<int>(rows), 1 / length, column, 1);
-}
-
-std::string names_of(const std::vector<std::size_t>& columns,
-                     const std::vector<std::string>& names) {
-  std::string text;
-  for (const auto column : columns) {
-    text += (text.empty() ? "" : ", ") + in_quotes(names[column]);
-  }
-  return text;
-}
-
-void check_covariates(const NamedColumns& covariates, std::int64_t rows) {
-  const auto n = static_cast<std::size_t>(rows);
-  auto columns = covariates.values;
-  for (std::size_t j = 0; j < covariates.names.size(); ++j) {
-    const double length = norm(&columns[j * n], rows);
-    if (length == 0) {
-      throw InputError(
-          fmt::format("covariate {}: expected different values, found 0 "
-                      "in all rows",
-                      in_quotes(covariates.names[j])));
-    }
-    scale_to_one(&columns[j * n], rows, length);
-  }
-  for (const auto& [column, on] :
-       find_dependent(pivot(std::move(columns), rows, covariates.names.size()))) {
-    throw InputError(fmt::format(
-        "covariate {}: expected no linear combination of other covariates, "
-        "found one of {}",
-        in_quotes(covariates.names[column]), names_of(on, covariates.names)));
-  }
-}
-
-/// What a regression on the covariates leaves of the traits.
-std::vector<double> residuals(const NamedColumns& traits,
-                              const NamedColumns& covariates, std::int64_t rows) {
-  auto left = traits.values;
-  const auto n = static_cast<int>(rows);
-  const auto c = static_cast<int>(covariates.names.size());
-  const auto d = static_cast<int>(traits.names.size());
-  if (c == 0) return left;
-  auto basis = covariates.values;
-  std::vector<double> factors(static_cast<std::size_t>(c));
-  LAPACKE_dgeqrf(LAPACK_COL_MAJOR, n, c, basis.data(), n, factors.data());
-  LAPACKE_dorgqr(LAPACK_COL_MAJOR, n, c, c, basis.data(), n, factors.data());
-  std::vector<double> shares(static_cast<std::size_t>(c * d));
-  for (int again = 0; again < 2; ++again) {
-    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, c, d, n, 1, basis.data(), n,
-                left.data(), n, 0, shares.data(), c);
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, d, c, -1, basis.data(), n,
-                shares.data(), c, 1, left.data(), n);
-  }
-  return left;
-}
-
-void check_traits(const NamedColumns& traits, const NamedColumns& covariates,
-                  std::int64_t rows) {
-  const auto n = static_cast<std::size_t>(rows);
-  auto columns = residuals(traits, covariates, rows);
-  for (std::size_t j = 0; j < traits.names.size(); ++j) {
-    const double length = norm(&columns[j * n], rows);
-    if (length <= kDependent * norm(&traits.values[j * n], rows)) {
-      throw InputError(fmt::format(
-          "trait {}: expected values that the covariates do not determine, found a "
-          "constant or a linear combination of {}",
-          in_quotes(traits.names[j]),
-          covariates.names.empty() ? "nothing" : "the covariates"));
-    }
-    scale_to_one(&columns[j * n], rows, length);
-  }
-  for (const auto& [column, on] :
-       find_dependent(pivot(std::move(columns), rows, traits.names.size()))) {
-    throw InputError(
-        fmt::format("trait {}: expected no linear combination of other traits and the "
-                    "covariates, found one of {}",
-                    in_quotes(traits.names[column]), names_of(on, traits.names)));
-  }
-}
-
-}  // namespace
 
 MixedModelData make_mixed_model_data(const RelationshipEigen& eigen,
                                      const NamedColumns& traits,
@@ -181,22 +12,12 @@ MixedModelData make_mixed_model_data(const RelationshipEigen& eigen,
   const auto rows = eigen.rows;
   const auto d = static_cast<std::int64_t>(traits.names.size());
   const auto c = static_cast<std::int64_t>(covariates.names.size());
-  if (d == 0) throw InputError("[make_mixed_model_data] expected a trait, found none");
-  check_values(traits, rows, "trait");
-  check_values(covariates, rows, "covariate");
-  if (rows < d + c + 2) {
-    throw InputError(
-        fmt::format("expected at least {} rows for {} traits and {} "
-                    "covariates, found {}",
-                    d + c + 2, d, c, rows));
-  }
+  check_traits_and_covariates(traits, covariates, rows);
   if (eigen.values.back() - eigen.values.front() <= 1e-8 * eigen.values.back()) {
     throw InputError(
         "relationship: expected rows that differ in their relations, found a multiple "
         "of the identity matrix");
   }
-  check_covariates(covariates, rows);
-  check_traits(traits, covariates, rows);
   return {rows,
           eigen.values,
           {traits.names, rotate(eigen, traits.values.data(), d)},
@@ -210,21 +31,6 @@ MixedModelData trait_of(const MixedModelData& data, std::int64_t trait) {
           {{data.traits.names[static_cast<std::size_t>(trait)]},
            std::vector<double>(first, first + data.rows)},
           data.covariates};
-}
-
-double trait_condition(const MixedModelData& data) {
-  const auto n = static_cast<int>(data.rows);
-  const auto d = static_cast<int>(data.trait_count());
-  auto columns = residuals(data.traits, data.covariates, data.rows);
-  for (int j = 0; j < d; ++j) {
-    double* column = &columns[static_cast<std::size_t>(j) * data.rows];
-    scale_to_one(column, data.rows, norm(column, data.rows));
-  }
-  std::vector<double> singular(static_cast<std::size_t>(d));
-  std::vector<double> unused(static_cast<std::size_t>(d));
-  LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'N', 'N', n, d, columns.data(), n, singular.data(),
-                 nullptr, n, nullptr, d, unused.data());
-  return std::pow(singular.front() / singular.back(), 2);
 }
 
 }  // namespace kinflow

@@ -35,7 +35,7 @@ Association untested_row() {
 
 std::string write(const std::string& path, const std::vector<Association>& rows) {
   AssociationWriter writer(path, {"HDL", "total cholesterol"});
-  writer.append(writer.format(rows));
+  writer.append(format_associations(rows, 2));
   writer.finish();
   return path;
 }

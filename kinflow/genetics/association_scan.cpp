@@ -1,0 +1,169 @@
+// Blocks of genotypes through the tests, in order.
+#include "kinflow/genetics/association_scan.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "kinflow/core/blas_threads.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/map_in_order.h"
+
+namespace kinflow {
+namespace {
+
+// Enough for matrix products to be fast, few enough for a block of 10,000 people to
+// take some tens of megabytes.
+constexpr std::size_t kBlock = 256;
+
+/// What a thread works with.
+struct Bench {
+  std::vector<std::int8_t> counts;
+  std::vector<float> snps;
+  AssociationTests::Scratch scratch;
+  std::vector<SnpResults> results;
+  std::vector<double> frequencies;
+  std::vector<std::int64_t> known;
+};
+
+/// Benches that threads take and give back.
+class Benches {
+ public:
+  std::unique_ptr<Bench> take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return std::make_unique<Bench>();
+    auto bench = std::move(free_.back());
+    free_.pop_back();
+    return bench;
+  }
+  void give_back(std::unique_ptr<Bench> bench) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(bench));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Bench>> free_;
+};
+
+/// Numbers of alleles less their mean, missing ones as the mean.
+struct CenteredSnp {
+  std::int64_t known = 0;
+  double frequency = std::numeric_limits<double>::quiet_NaN();
+};
+
+CenteredSnp center(std::span<const std::int8_t> counts, float* snp) {
+  std::int64_t known = 0, sum = 0;
+  for (const auto count : counts) {
+    known += count != kMissingGenotype;
+    sum += count != kMissingGenotype ? count : 0;
+  }
+  if (known == 0) {
+    std::fill(snp, snp + counts.size(), 0.0F);
+    return {};
+  }
+  const double mean = static_cast<double>(sum) / static_cast<double>(known);
+  float centered[4] = {};  // by 1 + the number of alleles; missing ones are 0
+  static_assert(kMissingGenotype == -1);
+  for (int count = 0; count < 3; ++count) {
+    centered[count + 1] = static_cast<float>(count - mean);
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i) snp[i] = centered[counts[i] + 1];
+  return {known, mean / 2};
+}
+
+class Scan {
+ public:
+  Scan(const Genotypes& genotypes, std::span<const std::int64_t> people,
+       const AssociationTests& tests)
+      : genotypes_(genotypes), people_(people), tests_(tests) {}
+
+  ScannedBlock test(std::span<const std::int64_t> variants) {
+    auto bench = benches_.take();
+    read(variants, *bench);
+    tests_.test(bench->snps.data(), static_cast<std::int64_t>(variants.size()),
+                bench->scratch, bench->results);
+    ScannedBlock block{variants, {}, {}};
+    for (const auto& results : bench->results) {
+      block.p.push_back(results.p_value);
+      block.lines.push_back(format(variants, *bench, results));
+    }
+    benches_.give_back(std::move(bench));
+    return block;
+  }
+
+ private:
+  void read(std::span<const std::int64_t> variants, Bench& bench) const {
+    const auto n = people_.size();
+    bench.counts.resize(n);
+    bench.snps.resize(n * variants.size());
+    bench.frequencies.resize(variants.size());
+    bench.known.resize(variants.size());
+    for (std::size_t s = 0; s < variants.size(); ++s) {
+      genotypes_.read(variants[s], people_, bench.counts.data());
+      const auto snp = center(bench.counts, &bench.snps[s * n]);
+      bench.known[s] = snp.known;
+      bench.frequencies[s] = snp.frequency;
+    }
+  }
+
+  std::string format(std::span<const std::int64_t> variants, const Bench& bench,
+                     const SnpResults& results) const {
+    const auto traits = results.effects.size() / variants.size();
+    std::vector<Association> rows(variants.size());
+    for (std::size_t s = 0; s < variants.size(); ++s) {
+      const auto& variant =
+          genotypes_.variants()[static_cast<std::size_t>(variants[s])];
+      auto& row = rows[s];
+      row.chromosome = variant.chromosome;
+      row.position = variant.position;
+      row.id = variant.id;
+      row.a1 = variant.a1;
+      row.a2 = variant.a2;
+      row.a1_frequency = bench.frequencies[s];
+      row.people = bench.known[s];
+      for (std::size_t t = 0; t < traits; ++t) {
+        row.effects.push_back(results.effects[t * variants.size() + s]);
+        row.standard_errors.push_back(results.standard_errors[t * variants.size() + s]);
+      }
+      row.chi_squared = results.chi_square[s];
+      row.p = results.p_value[s];
+    }
+    return format_associations(rows, traits);
+  }
+
+  const Genotypes& genotypes_;
+  std::span<const std::int64_t> people_;
+  const AssociationTests& tests_;
+  Benches benches_;
+};
+
+}  // namespace
+
+void scan_variants(const Genotypes& genotypes, std::span<const std::int64_t> people,
+                   std::span<const std::int64_t> variants,
+                   const AssociationTests& tests, const ScanOptions& options,
+                   const std::function<void(const ScannedBlock&)>& take) {
+  const BlasInCallingThread one_thread_each;
+  Scan scan(genotypes, people, tests);
+  std::size_t next = 0;
+  map_in_order(
+      options.threads,
+      [&]() -> std::optional<std::span<const std::int64_t>> {
+        if (options.stop != nullptr && *options.stop) {
+          throw Interrupted("interrupted between two variants");
+        }
+        if (next == variants.size()) return {};
+        const auto count = std::min(kBlock, variants.size() - next);
+        const auto block = variants.subspan(next, count);
+        next += count;
+        return block;
+      },
+      [&](std::span<const std::int64_t> block) { return scan.test(block); },
+      [&](const ScannedBlock& block) { take(block); });
+}
+
+}  // namespace kinflow

@@ -1,0 +1,68 @@
+// Tests of SNPs against several sets of traits of the same related people.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kinflow/genetics/mixed_model.h"
+#include "kinflow/genetics/named_columns.h"
+#include "kinflow/genetics/single_trait_tests.h"
+#include "kinflow/genetics/snp_results.h"
+
+namespace kinflow {
+
+/// Traits that are tested together, or each by itself.
+struct TraitSet {
+  std::string name;
+  NamedColumns traits;  ///< [people x traits]
+  /// False: a model for each trait; the p-value of a SNP is the smallest one times the
+  /// number of traits (Bonferroni), the chi-square that of the same trait.
+  bool is_joint = true;
+};
+
+/// What was found without any SNP.
+struct NullModel {
+  std::string set;
+  std::vector<std::string> traits;
+  MixedModelFit fit;  ///< by ML
+};
+
+/// The null models of sets of traits that share a relationship, and tests of SNPs.
+class AssociationTests {
+ public:
+  /// @param relationship  [people x people] symmetric; is centred and decomposed
+  /// @param covariates    with the intercept
+  /// InputError as in make_mixed_model_data() and eigen_of_relationship().
+  AssociationTests(std::vector<double> relationship, const std::vector<TraitSet>& sets,
+                   const NamedColumns& covariates, TestKind kind);
+  ~AssociationTests();
+
+  std::int64_t people() const { return people_; }
+  std::size_t sets() const { return tests_.size(); }
+  const std::vector<NullModel>& null_models() const { return null_models_; }
+
+  /// Memory of a thread.
+  struct Scratch {
+    std::vector<float> rotated;
+    std::vector<double> snps;
+    SingleTraitResults single;
+  };
+  /// Threads may call it at the same time, each with a scratch of its own; BLAS should
+  /// then compute in the calling thread.
+  /// @param snps     [people x count], column-major, each without its mean
+  /// @param results  one for each set
+  void test(const float* snps, std::int64_t count, Scratch& scratch,
+            std::vector<SnpResults>& results) const;
+
+ private:
+  class SetTests;
+
+  std::int64_t people_;
+  std::vector<float> vectors_;  // eigenvectors, [people x people]
+  std::vector<std::unique_ptr<SetTests>> tests_;
+  std::vector<NullModel> null_models_;
+};
+
+}  // namespace kinflow

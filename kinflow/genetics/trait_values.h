@@ -1,0 +1,40 @@
+// Traits made ready for tests: freed of covariates, checked, and as normal scores.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kinflow/genetics/named_columns.h"
+
+namespace kinflow {
+
+/// The covariates behind an intercept, a column of ones.
+NamedColumns with_intercept(const NamedColumns& covariates, std::int64_t rows);
+
+/// What a regression on the covariates leaves of the traits.
+/// @param covariates  linearly independent, with the intercept if there is one
+NamedColumns residuals(const NamedColumns& traits, const NamedColumns& covariates,
+                       std::int64_t rows);
+
+/// Every column by its ranks: the normal quantiles of (rank - 3/8) / (rows + 1/4), of
+/// equal values the one of their mean rank.
+NamedColumns rank_normal_scores(const NamedColumns& columns, std::int64_t rows);
+
+/// InputError, with the names of columns, where a value is not finite, a covariate or a
+/// trait (given the covariates) is a linear combination of others, or there are too few
+/// rows for them.
+void check_traits_and_covariates(const NamedColumns& traits,
+                                 const NamedColumns& covariates, std::int64_t rows);
+
+/// How traits go together, given the covariates.
+struct TraitCorrelations {
+  std::vector<double> matrix;  ///< [traits x traits]
+  /// The largest over the smallest eigenvalue of the matrix.
+  double condition = 1;
+};
+TraitCorrelations trait_correlations(const NamedColumns& traits,
+                                     const NamedColumns& covariates, std::int64_t rows);
+
+}  // namespace kinflow
