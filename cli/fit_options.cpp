@@ -43,6 +43,11 @@ void add_data_options(CLI::App& verb, FitGiven& given) {
   auto& data = given.request.data;
   verb.add_option("table", data.table, "Training table: .csv, .tsv or .npy");
   add_dependence_options(verb, given.dependence);
+  add_choice(
+      verb, "--correlation", given.correlation, block_correlation_names(),
+      "With --group: one correlation for all blocks, one for each, one for each size, "
+      "or one for each under a common law that is learned")
+      ->needs(verb.get_option("--group"));
   verb.add_flag("--independent", given.independent, "Rows are independent");
   verb.add_option("--valid", data.valid_table,
                   "Validation table (default: a part of the training table)");
@@ -51,9 +56,6 @@ void add_data_options(CLI::App& verb, FitGiven& given) {
   add_list(verb, "--context", data.context, "Columns to condition on, comma-separated");
   add_choice(verb, "--split-by", given.split_by, split_by_names(),
              "How validation rows are chosen (default: group with --group, else rows)");
-  verb.add_option("--valid-fraction", data.valid_fraction,
-                  "Share of rows held out without --valid")
-      ->check(number_in(kSmallestValidFraction, kLargestValidFraction));
   verb.add_flag("--drop-missing", data.drop_missing,
                 "Leave out rows with missing values");
 }
@@ -76,11 +78,6 @@ void add_model_options(CLI::App& verb, FitGiven& given) {
              "Columns that a layer maps");
   verb.add_option("--precision", given.precision, "Arithmetic of the flow")
       ->check(CLI::IsMember({"float32", "float64"}));
-  add_choice(
-      verb, "--correlation", given.correlation, block_correlation_names(),
-      "With --group: one correlation for all blocks, one for each, one for each size, "
-      "or one for each under a common law that is learned")
-      ->needs(verb.get_option("--group"));
 }
 
 void add_training_options(CLI::App& verb, FitGiven& given) {
@@ -146,10 +143,17 @@ void add_training_options(CLI::App& verb, FitGiven& given) {
 
 }  // namespace
 
-void add_fit_options(CLI::App& verb, FitGiven& given) {
-  add_data_options(verb, given);
+void add_flow_options(CLI::App& verb, FitGiven& given) {
+  verb.add_option("--valid-fraction", given.request.data.valid_fraction,
+                  "Share of rows held out without --valid")
+      ->check(number_in(kSmallestValidFraction, kLargestValidFraction));
   add_model_options(verb, given);
   add_training_options(verb, given);
+}
+
+void add_fit_options(CLI::App& verb, FitGiven& given) {
+  add_data_options(verb, given);
+  add_flow_options(verb, given);
   verb.add_flag("!--no-standardize", given.request.standardize,
                 "Do not centre and scale the columns");
   verb.add_flag("!--no-calibrate", given.request.calibrate,

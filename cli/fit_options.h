@@ -24,6 +24,9 @@ struct FitGiven {
   FitRequest resolve() const;
 };
 
+/// The options of a flow and its training, whatever it is trained on.
+void add_flow_options(CLI::App& verb, FitGiven& given);
+
 /// The table and all options that decide the result of a fit; not where it is computed
 /// and kept.
 void add_fit_options(CLI::App& verb, FitGiven& given);

@@ -33,11 +33,6 @@ struct Given {
   }
 };
 
-/// "7" of "chr7", for the names of files.
-std::string short_name(const std::string& chromosome) {
-  return chromosome.starts_with("chr") ? chromosome.substr(3) : chromosome;
-}
-
 /// Writes matrices and remembers what to say of them.
 class MatrixWriter {
  public:
@@ -77,7 +72,7 @@ void make_matrices(const Given& given, Console& console) {
     visit_leaving_chromosomes_out(
         genotypes, people.rows, variants.rows, options,
         [&](const ChromosomeVariants& left_out, const RelationshipFile& file) {
-          writer.write(given.out + ".chr" + short_name(left_out.name), file);
+          writer.write(given.out + ".chr" + short_chromosome_name(left_out.name), file);
         });
   } else {
     writer.write(given.out,

@@ -86,6 +86,7 @@ int main(int argc, char** argv) {
   cli::add_inspect(app, console);
   cli::add_relationship(app, console);
   cli::add_grm(app, console);
+  cli::add_gwas(app, console);
   cli::add_clump(app, console);
   cli::add_reproduce(app, console);
   cli::add_demo(app, console);

@@ -15,10 +15,6 @@
 namespace kinflow {
 namespace {
 
-// Enough for matrix products to be fast, few enough for a block of 10,000 people to
-// take some tens of megabytes.
-constexpr std::size_t kBlock = 256;
-
 /// What a thread works with.
 struct Bench {
   std::vector<std::int8_t> counts;
@@ -157,7 +153,7 @@ void scan_variants(const Genotypes& genotypes, std::span<const std::int64_t> peo
           throw Interrupted("interrupted between two variants");
         }
         if (next == variants.size()) return {};
-        const auto count = std::min(kBlock, variants.size() - next);
+        const auto count = std::min<std::size_t>(kScanBlock, variants.size() - next);
         const auto block = variants.subspan(next, count);
         next += count;
         return block;

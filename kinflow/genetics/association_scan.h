@@ -13,6 +13,10 @@
 
 namespace kinflow {
 
+/// Variants of a block: enough for matrix products to be fast, few enough for a block of
+/// 10,000 people to take some tens of megabytes.
+inline constexpr std::int64_t kScanBlock = 256;
+
 /// The tests of some variants that follow each other in the scan.
 struct ScannedBlock {
   std::span<const std::int64_t> variants;  ///< rows of the .bim

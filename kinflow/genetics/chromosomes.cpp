@@ -41,4 +41,8 @@ Chromosome chromosome(std::string_view name, int autosomes) {
           .number = number};
 }
 
+std::string short_chromosome_name(const std::string& name) {
+  return name.starts_with("chr") ? name.substr(3) : name;
+}
+
 }  // namespace kinflow

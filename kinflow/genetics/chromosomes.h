@@ -1,6 +1,7 @@
 // What the name of a chromosome stands for.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace kinflow {
@@ -21,6 +22,9 @@ struct Chromosome {
 /// The chromosome of a name: a number, X, Y, XY (PAR1, PAR2), MT (M), in any case, with
 /// or without "chr". Every other name is unplaced.
 Chromosome chromosome(std::string_view name, int autosomes = kHumanAutosomes);
+
+/// "7" of "chr7", for the names of files.
+std::string short_chromosome_name(const std::string& name);
 
 inline bool is_autosomal(std::string_view name, int autosomes = kHumanAutosomes) {
   return chromosome(name, autosomes).kind == ChromosomeKind::autosome;

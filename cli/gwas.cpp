@@ -1,0 +1,229 @@
+// kinflow gwas: traits of related people against genotypes.
+#include "kinflow/gwas/gwas.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "commands.h"
+#include "fit_options.h"
+#include "genotype_options.h"
+#include "kinflow/core/device.h"
+#include "kinflow/core/error.h"
+#include "kinflow/report/text_table.h"
+#include "options.h"
+
+namespace kinflow::cli {
+namespace {
+
+const Names<TraitTransform> kTransforms = {{"flow", TraitTransform::flow},
+                                           {"rank-normal", TraitTransform::rank_normal},
+                                           {"none", TraitTransform::none}};
+const Names<CovariateUse> kCovariateUses = {{"residuals", CovariateUse::residuals},
+                                            {"context", CovariateUse::context}};
+const Names<TestKind> kTests = {{"score", TestKind::score}, {"wald", TestKind::wald}};
+const Names<MinusNine> kMinusNine = {{"careful", MinusNine::careful},
+                                     {"missing", MinusNine::missing},
+                                     {"value", MinusNine::value}};
+const Names<SnpRelationshipKind> kKinds = {
+    {"centered", SnpRelationshipKind::centered},
+    {"standardized", SnpRelationshipKind::standardized}};
+
+struct Given {
+  GwasRequest request;
+  GenotypeGiven genotypes;
+  FitGiven fit;
+  std::string grm, relationship, kind = "standardized";
+  std::string transform = "flow", covariates = "residuals", test = "score";
+  std::string minus_nine = "careful";
+
+  GwasRequest resolve() const;
+};
+
+GwasRequest Given::resolve() const {
+  auto made = request;
+  auto& data = made.data;
+  data.bfile = genotypes.prefix;
+  data.people = genotypes.people;
+  data.variants = genotypes.variants;
+  data.relationship = grm.empty() ? relationship : grm;
+  data.kind = chosen(kKinds, kind);
+  data.traits.minus_nine = data.covariates.minus_nine = chosen(kMinusNine, minus_nine);
+  if (data.covariates.path.empty() &&
+      !(data.covariates.columns.empty() && data.covariates.categories.empty())) {
+    throw InputError(
+        "gwas: expected --covar FILE with names of covariates, found none");
+  }
+  if (data.leave_chromosome_out && !relationship.empty()) {
+    throw InputError(
+        "gwas: expected --grm PREFIX, with PREFIX.chrN.grm.bin for every chromosome, "
+        "or "
+        "no relationship with --loco, found --relationship");
+  }
+  made.transform = chosen(kTransforms, transform);
+  made.covariate_use = chosen(kCovariateUses, covariates);
+  made.test = chosen(kTests, test);
+  made.clump.autosomes = data.variants.autosomes;
+  auto flow = fit;
+  flow.independent = fit.schedule == "baseline";
+  if (!flow.independent) {
+    flow.dependence.request.relationships = {
+        data.relationship.empty() ? made.out + ".grm.bin" : data.relationship};
+  }
+  flow.request.data.table = made.out + ".traits.tsv";
+  flow.request.threads = made.threads;
+  made.flow = flow.resolve();
+  return made;
+}
+
+void add_table_options(CLI::App& verb, Given& given) {
+  auto& data = given.request.data;
+  verb.add_option("--pheno", data.traits.path,
+                  "Table of traits with a header: FID and IID, or IID, and numbers")
+      ->required();
+  add_list(verb, "--pheno-name", data.traits.columns,
+           "Traits to test, comma-separated (default: all columns)");
+  verb.add_option("--covar", data.covariates.path, "Table of covariates, like --pheno");
+  add_list(verb, "--covar-name", data.covariates.columns,
+           "Covariates, comma-separated, PC{1:10} for ten of them (default: all "
+           "columns)");
+  add_list(verb, "--cat-covar", data.covariates.categories,
+           "Covariates whose numbers are categories");
+  add_choice(verb, "--minus-nine", given.minus_nine, kMinusNine,
+             "What -9 stands for; careful: missing, unless values near it are there");
+}
+
+void add_relationship_options(CLI::App& verb, Given& given) {
+  auto& data = given.request.data;
+  auto* grm =
+      verb.add_option("--grm", given.grm,
+                      "Prefix of a relationship matrix: PREFIX.grm.bin (default: "
+                      "from the genotypes)");
+  verb.add_option("--relationship", given.relationship,
+                  "File of a relationship matrix, of any tool (see docs/formats.md)")
+      ->excludes(grm);
+  verb.add_option("--relationship-ids", data.relationship_ids,
+                  "Ids of its rows (default: the file beside it)");
+  add_choice(verb, "--kind", given.kind, kKinds,
+             "How a relationship is made from the genotypes");
+  verb.add_flag("--loco", data.leave_chromosome_out,
+                "Test a variant with the relationship of all other chromosomes; with "
+                "--grm those of PREFIX.chrN");
+  verb.add_option("--prune-r2", data.prune_r2,
+                  "Of two variants with a larger r2 leave out one")
+      ->check(number_in(0, 1));
+  verb.add_option("--prune-kb", data.prune_kb, "Window of --prune-r2")
+      ->check(number_in(0, 1e7));
+}
+
+void add_test_options(CLI::App& verb, Given& given) {
+  auto& request = given.request;
+  add_choice(verb, "--transform", given.transform, kTransforms,
+             "What becomes of the traits before the tests");
+  add_choice(verb, "--covar-use", given.covariates, kCovariateUses,
+             "The flow sees what the covariates leave of the traits, or has them as "
+             "context");
+  add_choice(verb, "--test", given.test, kTests,
+             "Score test at the null model, or Wald test with variances for every "
+             "variant");
+  verb.add_flag(
+      "--single", request.single,
+      "Also test every trait by itself, rank-normal, with PREFIX.single files");
+  verb.add_option("--p1", request.clump.p1, "Largest p-value of a locus")
+      ->check(number_in(0, 1));
+  verb.add_option("--p2", request.clump.p2, "Members of loci have smaller p-values")
+      ->check(number_in(0, 1));
+  verb.add_option("--r2", request.clump.r2,
+                  "Members of a locus have a larger r2 with its index variant")
+      ->check(number_in(0, 1));
+  verb.add_option("--kb", request.clump.kb, "and are closer to it")
+      ->check(number_in(0, 1e7));
+  verb.add_flag("--gz", request.zipped, "Write PREFIX.assoc.tsv.gz");
+}
+
+/// The options that were typed, a line each.
+std::vector<std::string> options_in_effect(const CLI::App& verb) {
+  std::vector<std::string> lines;
+  for (const auto* option : verb.get_options()) {
+    if (option->count() == 0) continue;
+    std::string line = option->get_name();
+    if (option->get_items_expected_max() > 0) {
+      line += fmt::format(" {}", fmt::join(option->results(), ","));
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::string summary(const GwasResult& result, const GwasRequest& request) {
+  TextTable table({{"method", Align::kLeft},
+                   {"traits"},
+                   {"variants tested"},
+                   {"inflation"},
+                   {"smallest p"},
+                   {"loci"}});
+  for (const auto& method : result.methods) {
+    table.add_row(
+        {method.name, std::to_string(method.traits.size()),
+         std::to_string(method.tested),
+         std::isnan(method.inflation) ? "-" : fmt::format("{:.4f}", method.inflation),
+         fmt::format("{:.3g}", method.smallest_p), std::to_string(method.loci.size())});
+  }
+  return fmt::format("{}loci: p up to {:g}, r2 above {:g} within {:g} kb\n",
+                     table.plain(), request.clump.p1, request.clump.r2,
+                     request.clump.kb);
+}
+
+void run(const Given& given, const CLI::App& verb, Console& console) {
+  auto request = given.resolve();
+  set_threads(request.threads);
+  auto inputs = given.genotypes.inputs();
+  for (const auto& path : {request.data.traits.path, request.data.covariates.path,
+                           request.data.relationship}) {
+    if (!path.empty()) inputs.push_back(path);
+  }
+  for (const auto* ending : {".assoc.tsv", ".loci.tsv", ".pheno", ".traits.tsv", ".id",
+                             ".null.tsv", ".log", ".grm.bin"}) {
+    check_not_an_input(request.out + ending, inputs);
+  }
+  RunLog log(console, options_in_effect(verb));
+  const auto log_path = request.out + ".log";
+  try {
+    const auto result = run_gwas(request, &stop_requested(), log);
+    const auto text = summary(result, request);
+    log.note(text);
+    fmt::print("{}", text);
+    for (const auto& file : result.files) log.info(file + ": written");
+    log.write(log_path, "Finished.");
+  } catch (const Interrupted& interrupted) {
+    log.write(log_path, fmt::format("Stopped: {}", interrupted.what()));
+    throw;
+  } catch (const NumericalError& error) {
+    log.write(log_path, fmt::format("Error: {}", error.what()));
+    throw;
+  }
+}
+
+}  // namespace
+
+void add_gwas(CLI::App& app, Console& console) {
+  auto given = std::make_shared<Given>();
+  auto* verb = app.add_subcommand(
+      "gwas", "Test variants for association with traits of related people, jointly");
+  add_genotype_options(*verb, given->genotypes);
+  add_table_options(*verb, *given);
+  add_relationship_options(*verb, *given);
+  add_test_options(*verb, *given);
+  add_flow_options(*verb, given->fit);
+  add_device(*verb, given->fit.request.device);
+  add_threads(*verb, given->request.threads);
+  verb->add_option("--out", given->request.out, "Prefix of the files to write")
+      ->required();
+  verb->callback([given, verb, &console] { run(*given, *verb, console); });
+}
+
+}  // namespace kinflow::cli

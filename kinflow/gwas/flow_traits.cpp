@@ -1,0 +1,129 @@
+// Writes the traits as a table, fits a flow to it and maps them.
+#include "kinflow/gwas/flow_traits.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "kinflow/core/error.h"
+#include "kinflow/data/write_table.h"
+#include "kinflow/train/run_folder.h"
+
+namespace kinflow {
+namespace {
+
+constexpr const char* kFamily = "FID";
+constexpr const char* kIndividual = "IID";
+
+/// The columns side by side, [people x columns], row-major.
+std::vector<double> side_by_side(const NamedColumns& left, const NamedColumns& right,
+                                 std::size_t people) {
+  const auto width = left.names.size() + right.names.size();
+  std::vector<double> values(people * width);
+  for (std::size_t j = 0; j < width; ++j) {
+    const bool is_left = j < left.names.size();
+    const auto& from = is_left ? left : right;
+    const auto column = is_left ? j : j - left.names.size();
+    for (std::size_t i = 0; i < people; ++i) {
+      values[i * width + j] = from.values[column * people + i];
+    }
+  }
+  return values;
+}
+
+void write_traits(const FlowTraits& given) {
+  auto names = given.traits.names;
+  names.insert(names.end(), given.context.names.begin(), given.context.names.end());
+  TextColumn families{kFamily, {}}, individuals{kIndividual, {}};
+  for (const auto& id : given.ids) {
+    families.cells.push_back(id.family.empty() ? "0" : id.family);
+    individuals.cells.push_back(id.individual);
+  }
+  write_table(given.table, names,
+              side_by_side(given.traits, given.context, given.ids.size()),
+              {families, individuals});
+}
+
+FitRequest request_for(const FlowTraits& given) {
+  auto request = given.fit;
+  auto& data = request.data;
+  data.table = std::filesystem::absolute(given.table);
+  data.columns = given.traits.names;
+  data.context = given.context.names;
+  if (given.relationship.empty()) {
+    request.train.schedule = Schedule::baseline;
+  } else {
+    data.dependence.relationships = {std::filesystem::absolute(given.relationship)};
+    if (!given.relationship_ids.empty()) {
+      data.dependence.relationship_ids = {
+          std::filesystem::absolute(given.relationship_ids)};
+    }
+    data.dependence.id = {kFamily, kIndividual};
+  }
+  return with_defaults(request);
+}
+
+bool holds_run(const std::string& directory) {
+  return std::filesystem::exists(directory + "/run.json");
+}
+
+/// True where the folder holds a run of this request that has seen the same table.
+void check_same_run(const FlowTraits& given, const FitRequest& request) {
+  const auto record = RunFolder::open(given.directory).read_record();
+  if (to_json(read_run_request(given.directory)) == to_json(request) &&
+      record.value("data_hash", "") == file_hash(given.table)) {
+    return;
+  }
+  throw InputError(
+      fmt::format("{}: expected a free folder or the run of this request, found "
+                  "another run; remove "
+                  "it or choose another --out",
+                  given.directory));
+}
+
+}  // namespace
+
+NamedColumns latents_of_flow(const FlowTraits& given, const std::atomic<bool>* stop,
+                             Logger& logger) {
+  write_traits(given);
+  const auto request = request_for(given);
+  const bool is_there = holds_run(given.directory);
+  if (is_there) check_same_run(given, request);
+  if (is_there && run_is_finished(given.directory)) {
+    logger.info(given.directory + ": the flow is there already");
+  } else {
+    const auto result =
+        fit(request, {.directory = given.directory, .resume = is_there, .stop = stop},
+            logger);
+    logger.info(fmt::format("{}: valid NLL {} nats at epoch {} of {}, {}, {:.1f} s",
+                            given.directory, format_nats(result.valid_nll_nats),
+                            result.best_epoch, result.epochs,
+                            result.model.dependence.summary(), result.seconds));
+  }
+  const auto model = load_model(model_path_of(given.directory), at::kCPU, at::kDouble);
+  const auto people = static_cast<std::int64_t>(given.ids.size());
+  const auto tensor = [&](const NamedColumns& columns) {
+    const auto width = static_cast<std::int64_t>(columns.names.size());
+    return at::from_blob(const_cast<double*>(columns.values.data()), {width, people},
+                         at::kDouble)
+        .t()
+        .contiguous();
+  };
+  const auto latents =
+      model
+          .to_latent(tensor(given.traits),
+                     given.context.names.empty() ? at::Tensor() : tensor(given.context))
+          .latents.t()
+          .contiguous();
+  NamedColumns result;
+  for (std::int64_t j = 0; j < latents.size(0); ++j) {
+    result.names.push_back(fmt::format("u{}", j + 1));
+  }
+  const auto* values = latents.const_data_ptr<double>();
+  result.values.assign(values, values + latents.numel());
+  return result;
+}
+
+}  // namespace kinflow

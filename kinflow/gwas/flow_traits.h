@@ -1,0 +1,34 @@
+// Traits as the latents of a flow.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "kinflow/core/log.h"
+#include "kinflow/data/sample_ids.h"
+#include "kinflow/genetics/named_columns.h"
+#include "kinflow/train/fit.h"
+
+namespace kinflow {
+
+/// What a flow of traits is trained on, and where.
+struct FlowTraits {
+  NamedColumns traits;   ///< [people x traits]
+  NamedColumns context;  ///< what the flow is conditioned on; may have no columns
+  std::vector<SampleId> ids;
+  /// Matrix of the people's relationship; empty: they are taken as independent.
+  std::string relationship;
+  std::string relationship_ids;
+  FitRequest fit;         ///< its data is filled in
+  std::string table;      ///< file of the traits, for the fit; is written
+  std::string directory;  ///< run folder
+};
+
+/// Fits a flow to the traits and gives their latents u1, u2, ... A run folder that
+/// holds the same run already is taken as it is, or goes on where it stopped.
+/// InputError where the folder holds another run.
+NamedColumns latents_of_flow(const FlowTraits& traits, const std::atomic<bool>* stop,
+                             Logger& logger);
+
+}  // namespace kinflow

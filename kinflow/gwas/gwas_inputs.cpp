@@ -1,0 +1,254 @@
+// Reads the files of a study and settles who and what takes part.
+#include "kinflow/gwas/gwas_inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "kinflow/core/error.h"
+#include "kinflow/data/in_quotes.h"
+#include "kinflow/data/read_relationship.h"
+#include "kinflow/data/sample_index.h"
+#include "kinflow/genetics/linkage.h"
+#include "kinflow/genetics/trait_values.h"
+
+namespace kinflow {
+namespace {
+
+RelationshipFile read_symmetric(const std::string& path, const std::string& ids) {
+  auto file = read_relationship(path, {.ids = ids, .drop_unlisted_parents = true});
+  make_symmetric(file);
+  return file;
+}
+
+/// The row of each person of a .fam in a relationship; -1 where there is none.
+std::vector<std::int64_t> rows_of_people(const RelationshipFile& file,
+                                         const Genotypes& genotypes) {
+  const auto& people = genotypes.people();
+  std::vector<std::int64_t> rows(people.size(), -1);
+  if (file.ids.empty()) {
+    if (file.rows != static_cast<std::int64_t>(people.size())) {
+      throw InputError(fmt::format(
+          "{}: expected {} rows in the order of {}.fam, since there are no ids, found "
+          "{}",
+          file.source, people.size(), genotypes.prefix(), file.rows));
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      rows[i] = static_cast<std::int64_t>(i);
+    return rows;
+  }
+  const SampleIndex index(ids_of(people), genotypes.prefix() + ".fam");
+  const SampleIndex::Fail fail = [&](const std::string& what) {
+    throw InputError(file.source + ": " + what);
+  };
+  bool is_any = false;
+  for (std::size_t i = 0; i < file.ids.size(); ++i) {
+    if (const auto row = index.find(file.ids[i], fail)) {
+      rows[static_cast<std::size_t>(*row)] = static_cast<std::int64_t>(i);
+      is_any = true;
+    }
+  }
+  if (!is_any) {
+    throw InputError(
+        fmt::format("{}: expected ids of {}.fam such as {}, found none of them; the "
+                    "first id is {}",
+                    file.source, genotypes.prefix(), in_quotes(people.front().id),
+                    in_quotes(file.ids.front())));
+  }
+  return rows;
+}
+
+void check_roles(const PeopleTable& traits, const PeopleTable& covariates) {
+  auto names = covariates.numbers.names;
+  for (const auto& category : covariates.categories) names.push_back(category.name);
+  for (const auto& name : traits.numbers.names) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    throw InputError(fmt::format(
+        "{}: expected {} to be a trait or a covariate, found both; choose columns with "
+        "--pheno-name and --covar-name",
+        covariates.source, in_quotes(name)));
+  }
+}
+
+void tell(const PeopleTable& table, Logger& logger) {
+  for (const auto& note : table.notes) logger.info(note);
+  if (table.unknown > 0) {
+    logger.info(fmt::format("{}: {} of {} rows are of people who are not in the .fam",
+                            table.source, table.unknown, table.rows));
+  }
+}
+
+}  // namespace
+
+GwasInputs::GwasInputs(const GwasData& data, Logger& logger)
+    : data_(data),
+      genotypes_(std::make_unique<Genotypes>(data.bfile)),
+      candidates_(choose_people(*genotypes_, data.people)) {
+  people_steps_ = candidates_.steps;
+  if (!data_.relationship.empty() && !data_.leave_chromosome_out) {
+    read_given_relationship();
+  }
+  choose_people_with_tables(logger);
+  check_traits_and_covariates(people_.traits,
+                              with_intercept(people_.covariates, count()), count());
+  choose_all_variants();
+  make_groups();
+}
+
+void GwasInputs::read_given_relationship() {
+  given_ = read_symmetric(data_.relationship, data_.relationship_ids);
+  const auto rows = rows_of_people(*given_, *genotypes_);
+  const auto before = candidates_.rows.size();
+  std::erase_if(candidates_.rows, [&](std::int64_t person) {
+    return rows[static_cast<std::size_t>(person)] < 0;
+  });
+  people_steps_.push_back({"in the relationship",
+                           static_cast<std::int64_t>(before - candidates_.rows.size()),
+                           static_cast<std::int64_t>(candidates_.rows.size())});
+}
+
+void GwasInputs::choose_people_with_tables(Logger& logger) {
+  const auto traits = read_traits(data_.traits, genotypes_->people());
+  tell(traits, logger);
+  std::optional<PeopleTable> covariates;
+  if (!data_.covariates.path.empty()) {
+    covariates = read_covariates(data_.covariates, genotypes_->people());
+    tell(*covariates, logger);
+    check_roles(traits, *covariates);
+  }
+  people_ =
+      complete_people(candidates_.rows, traits, covariates ? &*covariates : nullptr);
+  people_steps_.insert(people_steps_.end(), people_.steps.begin(), people_.steps.end());
+}
+
+void GwasInputs::choose_all_variants() {
+  const auto choose = [&](const VariantFilters& filters) {
+    auto chosen = choose_variants(*genotypes_, people_.people, filters);
+    if (!data_.prune_r2) return chosen;
+    const auto before = static_cast<std::int64_t>(chosen.rows.size());
+    chosen.rows = prune_by_linkage(*genotypes_, people_.people, chosen.rows,
+                                   {.largest_r_squared = *data_.prune_r2,
+                                    .window_kb = data_.prune_kb,
+                                    .autosomes = filters.autosomes,
+                                    .with_nonfounders = filters.with_nonfounders});
+    const auto left = static_cast<std::int64_t>(chosen.rows.size());
+    chosen.steps.push_back(
+        {fmt::format("--prune-r2 {}", *data_.prune_r2), before - left, left});
+    return chosen;
+  };
+  variants_ = choose(data_.variants);
+  if (!relationship_is_computed()) return;
+  // What is tested says nothing about whom people are related to.
+  auto filters = data_.variants;
+  filters.chromosomes.clear();
+  filters.extract.clear();
+  filters.without_haploid = true;
+  relationship_variants_ = choose(filters).rows;
+}
+
+void GwasInputs::make_groups() {
+  if (!data_.leave_chromosome_out) {
+    groups_.push_back({"", variants_.rows});
+    return;
+  }
+  for (auto& one :
+       by_chromosome(*genotypes_, variants_.rows, data_.variants.autosomes)) {
+    groups_.push_back({one.name, std::move(one.variants)});
+  }
+}
+
+std::int64_t GwasInputs::tested() const {
+  return static_cast<std::int64_t>(variants_.rows.size());
+}
+
+std::vector<SampleId> GwasInputs::ids() const {
+  std::vector<SampleId> ids;
+  for (const auto person : people_.people) {
+    ids.push_back(genotypes_->people()[static_cast<std::size_t>(person)].id);
+  }
+  return ids;
+}
+
+RelationshipSums& GwasInputs::sums() {
+  if (!sums_) {
+    sums_.emplace(
+        *genotypes_, people_.people,
+        SnpRelationshipOptions{.kind = data_.kind,
+                               .autosomes = data_.variants.autosomes,
+                               .with_nonfounders = data_.variants.with_nonfounders});
+    sums_->add(relationship_variants_);
+  }
+  return *sums_;
+}
+
+RelationshipFile GwasInputs::chosen_rows(const RelationshipFile& file) const {
+  const auto rows = rows_of_people(file, *genotypes_);
+  std::vector<std::int64_t> chosen;
+  for (const auto person : people_.people) {
+    const auto row = rows[static_cast<std::size_t>(person)];
+    if (row < 0) {
+      throw InputError(fmt::format(
+          "{}: expected everyone who is analysed, found nobody with the id {}",
+          file.source,
+          in_quotes(genotypes_->people()[static_cast<std::size_t>(person)].id)));
+    }
+    chosen.push_back(row);
+  }
+  auto result = select_rows(file, chosen);
+  result.ids = ids();
+  return result;
+}
+
+const RelationshipFile& GwasInputs::relationship() {
+  if (relationship_) return *relationship_;
+  if (relationship_is_computed() && data_.leave_chromosome_out) {
+    relationship_ = RelationshipSums(sums()).finish();
+  } else if (relationship_is_computed()) {
+    relationship_ = std::move(sums()).finish();
+    sums_.reset();
+  } else {
+    if (!given_) given_ = read_symmetric(data_.relationship, data_.relationship_ids);
+    relationship_ = chosen_rows(*given_);
+    given_.reset();
+  }
+  return *relationship_;
+}
+
+void GwasInputs::visit_groups(
+    const std::function<bool(const VariantGroup&)>& is_wanted,
+    const std::function<void(const VariantGroup&, std::vector<double>)>& visit) {
+  if (!data_.leave_chromosome_out) {
+    if (!is_wanted(groups_.front())) return;
+    relationship();
+    auto all = std::move(*relationship_);
+    relationship_.reset();
+    visit(groups_.front(), to_dense(std::move(all)));
+    return;
+  }
+  relationship_.reset();
+  if (!relationship_is_computed()) {
+    for (const auto& group : groups_) {
+      if (!is_wanted(group)) continue;
+      const auto path = data_.relationship + ".chr" + short_chromosome_name(group.name);
+      visit(group, to_dense(chosen_rows(read_symmetric(path, data_.relationship_ids))));
+    }
+    return;
+  }
+  const auto of_chromosomes =
+      by_chromosome(*genotypes_, relationship_variants_, data_.variants.autosomes);
+  for (const auto& group : groups_) {
+    if (!is_wanted(group)) continue;
+    auto others = sums();
+    const auto same = [&](const ChromosomeVariants& one) {
+      return chromosome(one.name, data_.variants.autosomes) ==
+             chromosome(group.name, data_.variants.autosomes);
+    };
+    const auto own = std::find_if(of_chromosomes.begin(), of_chromosomes.end(), same);
+    if (own != of_chromosomes.end()) others.subtract(own->variants);
+    visit(group, to_dense(std::move(others).finish()));
+  }
+}
+
+}  // namespace kinflow

@@ -1,0 +1,137 @@
+// Text files that are only added to, and cut back to whole rows when a run goes on.
+#include "kinflow/gwas/partial_results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <limits>
+
+#include "kinflow/core/atomic_file.h"
+#include "kinflow/core/error.h"
+
+namespace kinflow {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The p-value at the end of a row. Those of a run that went on are the same numbers.
+double last_number(std::string_view row) {
+  const auto cell = row.substr(row.rfind('\t') + 1);
+  double value = std::numeric_limits<double>::quiet_NaN();
+  std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  return value;
+}
+
+void append_p(std::string_view rows, std::vector<double>& p) {
+  for (std::size_t start = 0, end = 0; start < rows.size(); start = end + 1) {
+    end = rows.find('\n', start);
+    p.push_back(last_number(rows.substr(start, end - start)));
+  }
+}
+
+/// Where the first `rows` rows of a text end; as many as there are where `rows` is -1.
+struct WholeRows {
+  std::int64_t rows = 0;
+  std::size_t bytes = 0;
+};
+WholeRows whole_rows(std::string_view text, std::int64_t most) {
+  WholeRows found;
+  while (found.rows != most) {
+    const auto end = text.find('\n', found.bytes);
+    if (end == text.npos) break;
+    found.bytes = end + 1;
+    ++found.rows;
+  }
+  return found;
+}
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string description_path(const std::string& directory) {
+  return directory + "/request.json";
+}
+
+}  // namespace
+
+PartialResults::PartialResults(const std::string& directory,
+                               const nlohmann::json& description, std::size_t sets)
+    : directory_(directory), p_(sets) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) {
+    throw InputError(fmt::format("{}: expected to make this folder, found: {}",
+                                 directory, error.message()));
+  }
+  lock_ = FolderLock(directory, "gwas");
+  if (content(description_path(directory)) == description.dump()) {
+    take_over();
+  } else {
+    begin(description);
+  }
+  open();
+}
+
+std::string PartialResults::path(std::size_t set) const {
+  return fmt::format("{}/rows{}.tsv", directory_, set + 1);
+}
+
+void PartialResults::take_over() {
+  std::vector<std::string> texts;
+  std::int64_t rows = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t set = 0; set < p_.size(); ++set) {
+    texts.push_back(content(path(set)));
+    rows = std::min(rows, whole_rows(texts.back(), -1).rows);
+  }
+  for (std::size_t set = 0; set < p_.size(); ++set) {
+    const auto bytes = whole_rows(texts[set], rows).bytes;
+    append_p(std::string_view(texts[set]).substr(0, bytes), p_[set]);
+    if (fs::exists(path(set))) fs::resize_file(path(set), bytes);
+  }
+}
+
+void PartialResults::begin(const nlohmann::json& description) {
+  for (std::size_t set = 0; set < p_.size(); ++set) fs::remove(path(set));
+  write_file_atomically(description_path(directory_), description.dump());
+}
+
+void PartialResults::open() {
+  for (std::size_t set = 0; set < p_.size(); ++set) {
+    files_.emplace_back(path(set), std::ios::binary | std::ios::app);
+  }
+}
+
+void PartialResults::append(const ScannedBlock& block) {
+  for (std::size_t set = 0; set < p_.size(); ++set) {
+    files_[set] << block.lines[set] << std::flush;
+    if (!files_[set]) {
+      throw InputError(
+          fmt::format("{}: expected room for the results, found none", path(set)));
+    }
+    append_p(block.lines[set], p_[set]);
+  }
+}
+
+std::string PartialResults::path_of_kept(const std::string& name) const {
+  return fmt::format("{}/kept_{}.txt", directory_, name);
+}
+
+void PartialResults::keep(const std::string& name, const std::string& text) {
+  write_file_atomically(path_of_kept(name), text);
+}
+
+std::string PartialResults::kept(const std::string& name) const {
+  return content(path_of_kept(name));
+}
+
+void PartialResults::remove() {
+  files_.clear();
+  lock_.release();
+  fs::remove_all(directory_);
+}
+
+}  // namespace kinflow

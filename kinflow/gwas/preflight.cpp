@@ -1,0 +1,190 @@
+// Counts, correlations and estimates.
+#include "kinflow/gwas/preflight.h"
+
+#include <cblas.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "kinflow/core/memory.h"
+#include "kinflow/data/check_relationship.h"
+#include "kinflow/data/in_quotes.h"
+#include "kinflow/genetics/association_scan.h"
+#include "kinflow/genetics/trait_values.h"
+#include "kinflow/report/text_table.h"
+
+namespace kinflow {
+namespace {
+
+/// Products and sums a second of this machine's matrix products, in one thread.
+template <typename Number, typename Product>
+double product_rate(const Product& product) {
+  constexpr int kOrder = 512;
+  const std::vector<Number> left(kOrder * kOrder, 1), right(kOrder * kOrder, 1);
+  std::vector<Number> result(kOrder * kOrder);
+  product(kOrder, left.data(), right.data(), result.data());
+  const auto start = std::chrono::steady_clock::now();
+  product(kOrder, left.data(), right.data(), result.data());
+  const std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
+  return 2.0 * kOrder * kOrder * kOrder / std::max(seconds.count(), 1e-6);
+}
+
+double float_rate() {
+  return product_rate<float>([](int n, const float* a, const float* b, float* c) {
+    cblas_sgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, c,
+                n);
+  });
+}
+
+double double_rate() {
+  return product_rate<double>([](int n, const double* a, const double* b, double* c) {
+    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, c,
+                n);
+  });
+}
+
+std::string step_table(const GwasInputs& inputs) {
+  TextTable table({{"people and variants", Align::kLeft}, {"removed"}, {"left"}});
+  const auto add = [&](const std::string& what, std::int64_t in_file,
+                       const std::vector<FilterStep>& steps) {
+    table.add_row({what, "", std::to_string(in_file)});
+    for (const auto& step : steps) {
+      table.add_row(
+          {step.filter, std::to_string(step.removed), std::to_string(step.left)});
+    }
+  };
+  add("people in the files", inputs.candidates().in_file, inputs.people_steps());
+  add("variants in the files", inputs.variants().in_file, inputs.variants().steps);
+  return table.plain();
+}
+
+std::string trait_table(const GwasInputs& inputs, const TraitCorrelations& together) {
+  const auto& people = inputs.people();
+  const auto& names = people.traits.names;
+  TextTable table({{"trait", Align::kLeft},
+                   {"missing"},
+                   {"lost to it alone"},
+                   {"largest correlation"},
+                   {"with", Align::kLeft}});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::size_t closest = i;
+    double largest = 0;
+    for (std::size_t j = 0; j < names.size(); ++j) {
+      const double r = together.matrix[j * names.size() + i];
+      if (j == i || std::abs(r) < std::abs(largest)) continue;
+      largest = r;
+      closest = j;
+    }
+    table.add_row({names[i], std::to_string(people.missing_of_trait[i]),
+                   std::to_string(people.lost_to_trait[i]),
+                   names.size() > 1 ? fmt::format("{:.3f}", largest) : "",
+                   names.size() > 1 ? names[closest] : ""});
+  }
+  return table.plain();
+}
+
+void warn_of_traits(const GwasInputs& inputs, const TraitCorrelations& together,
+                    Logger& logger) {
+  constexpr double kIllConditioned = 1e4;
+  const auto traits = static_cast<std::int64_t>(inputs.people().traits.names.size());
+  if (together.condition > kIllConditioned) {
+    logger.warning(fmt::format(
+        "the traits are close to a linear combination of each other (condition "
+        "{:.3g}); the test that they share will be unstable",
+        together.condition));
+  }
+  if (const auto advised = 100 * traits * traits;
+      traits > 1 && inputs.count() < advised) {
+    logger.warning(fmt::format(
+        "{} people for {} traits: a joint model of so many traits is better served by "
+        "{} people or more",
+        inputs.count(), traits, advised));
+  }
+}
+
+}  // namespace
+
+GwasNeeds estimate_needs(const GwasRequest& request, const GwasInputs& inputs) {
+  // In units of n^3 products and sums: a symmetric eigenvalue problem with vectors.
+  constexpr double kDecomposition = 8;
+  // Seconds of a Wald test for each person and pair of traits, beside products of 5e10
+  // a second.
+  constexpr double kWald = 1.1e-8 * 5e10;
+  constexpr double kBytesOfGenotype = 20;  // of a block, with all that is made of it
+  constexpr double kBytesOfVariant = 150;  // its names and p-values
+  const auto n = static_cast<double>(inputs.count());
+  const auto tested = static_cast<double>(inputs.tested());
+  const auto traits = static_cast<double>(inputs.people().traits.names.size());
+  const auto threads = static_cast<double>(request.threads);
+  const auto groups = static_cast<double>(inputs.groups().size());
+  const double single = float_rate(), full = double_rate();
+  GwasNeeds needs;
+  double matrices = 2.5;
+  if (inputs.relationship_is_computed() && request.data.leave_chromosome_out) {
+    matrices += 2;
+  }
+  needs.bytes = 8 * n * n * matrices + kScanBlock * threads * n * kBytesOfGenotype +
+                static_cast<double>(inputs.variants().in_file) * kBytesOfVariant;
+  needs.seconds = groups * kDecomposition * n * n * n / full / std::sqrt(threads) +
+                  2 * n * n * tested / single / threads;
+  if (inputs.relationship_is_computed()) {
+    const auto variants = static_cast<double>(inputs.relationship_variants().size());
+    needs.seconds += n * n * variants / single / threads;
+  }
+  if (request.test == TestKind::wald) {
+    needs.seconds += kWald * n * traits * traits * tested / full / threads;
+  }
+  return needs;
+}
+
+void report_before(const GwasRequest& request, const GwasInputs& inputs,
+                   Logger& logger) {
+  const auto& people = inputs.people();
+  const auto together = trait_correlations(
+      people.traits, with_intercept(people.covariates, inputs.count()), inputs.count());
+  logger.info(step_table(inputs));
+  logger.info(trait_table(inputs, together));
+  logger.info(fmt::format(
+      "{} people, {} traits (condition of their correlations {:.3g}), {} covariate "
+      "columns, {} variants to test",
+      inputs.count(), people.traits.names.size(), together.condition,
+      people.covariates.names.size(), inputs.tested()));
+  warn_of_traits(inputs, together, logger);
+  const auto needs = estimate_needs(request, inputs);
+  logger.info(fmt::format(
+      "needs about {} of memory and {}{}", format_bytes(needs.bytes),
+      format_rough_duration(needs.seconds),
+      request.transform == TraitTransform::flow ? ", the training of the flow aside"
+                                                : ""));
+  require_memory(
+      needs.bytes, request.data.bfile + ":",
+      fmt::format("the relationship of {} people and its eigenvectors", inputs.count()),
+      "fewer people (--keep, --remove) need less");
+}
+
+void report_relationship(const RelationshipFile& relationship, Logger& logger) {
+  constexpr std::size_t kShown = 3;
+  const auto check = check_relationship(relationship, {.factored_rows = 0});
+  logger.info(fmt::format("{}: {} people, mean diagonal {:.4f} ({:.4f} to {:.4f})",
+                          relationship.source, check.rows, check.mean_diagonal,
+                          check.smallest_diagonal, check.largest_diagonal));
+  if (check.twin_count == 0) return;
+  std::string pairs;
+  for (std::size_t i = 0; i < std::min(kShown, check.twins.size()); ++i) {
+    const auto& twins = check.twins[i];
+    const auto name = [&](std::int64_t row) {
+      return in_quotes(relationship.ids[static_cast<std::size_t>(row)]);
+    };
+    pairs += fmt::format("{}{} and {}", i == 0 ? "" : ", ", name(twins.row),
+                         name(twins.column));
+  }
+  logger.warning(
+      fmt::format("{} pairs of people are as related as duplicates or twins: "
+                  "{}{}",
+                  check.twin_count, pairs, check.twins.size() > kShown ? ", ..." : ""));
+}
+
+}  // namespace kinflow

@@ -1,0 +1,24 @@
+// From traits as they are in a table to those that are tested.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "kinflow/core/log.h"
+#include "kinflow/genetics/association_tests.h"
+#include "kinflow/gwas/gwas_inputs.h"
+#include "kinflow/gwas/gwas_request.h"
+
+namespace kinflow {
+
+/// The set that is tested jointly. A flow is fitted in PREFIX.model, on
+/// PREFIX.traits.tsv and the given relationship.
+/// @param relationship  file, or empty for a flow of independent rows
+TraitSet joint_set(const GwasRequest& request, const GwasInputs& inputs,
+                   const std::string& relationship, const std::atomic<bool>* stop,
+                   Logger& logger);
+
+/// Every trait by itself: rank-normal scores of what the covariates leave.
+TraitSet single_set(const GwasInputs& inputs);
+
+}  // namespace kinflow
