@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/data/delimited_lines.h"
 #include "kinflow/genetics/genotypes.h"
 #include "kinflow/genetics/mixed_model_data.h"
 #include "kinflow/genetics/variant_filters.h"
@@ -60,8 +61,13 @@ struct PeopleTable {
 /// columns without a name or with one that occurs twice, no columns beside the ids, a
 /// column that is asked for but not there or asked for twice, no rows, rows of another
 /// width, a person who occurs twice, an id that stands for several people, a cell that
-/// is no number or infinite, and no row of anybody in the .fam.
+/// is no number or infinite, and no row of anybody in the .fam. A note says where a
+/// trait has the codes of controls and cases, which are taken as quantities, and where
+/// -9 was taken as missing.
 PeopleTable read_traits(const PeopleTableRequest& request,
+                        const std::vector<Person>& people);
+/// The same of a file that is open, or bytes in memory; request.path is not looked at.
+PeopleTable read_traits(DelimitedLines& lines, const PeopleTableRequest& request,
                         const std::vector<Person>& people);
 
 /// Reads covariates in the same way. A column with text that is no number is one of
@@ -71,8 +77,14 @@ PeopleTable read_traits(const PeopleTableRequest& request,
 /// unless it is in request.categories, and for categories that are no columns.
 PeopleTable read_covariates(const PeopleTableRequest& request,
                             const std::vector<Person>& people);
+PeopleTable read_covariates(DelimitedLines& lines, const PeopleTableRequest& request,
+                            const std::vector<Person>& people);
 
 inline constexpr std::int64_t kMostMixedLabels = 20;
+
+/// True where the values that are not missing are just 0 and 1, or just 1 and 2: the
+/// codes of controls and cases.
+bool are_case_codes(std::span<const double> values);
 
 /// The people whom an analysis has, with all that it needs of them.
 struct AnalysedPeople {
