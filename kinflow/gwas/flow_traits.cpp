@@ -121,7 +121,7 @@ NamedColumns latents_of_flow(const FlowTraits& given, const std::atomic<bool>* s
   for (std::int64_t j = 0; j < latents.size(0); ++j) {
     result.names.push_back(fmt::format("u{}", j + 1));
   }
-  const auto* values = latents.const_data_ptr<double>();
+  const auto* values = latents.data_ptr<double>();
   result.values.assign(values, values + latents.numel());
   return result;
 }

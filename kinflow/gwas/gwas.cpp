@@ -19,6 +19,7 @@
 #include "kinflow/genetics/association_scan.h"
 #include "kinflow/genetics/inflation.h"
 #include "kinflow/genetics/trait_values.h"
+#include "kinflow/genetics/write_phenotypes.h"
 #include "kinflow/gwas/null_model_table.h"
 #include "kinflow/gwas/partial_results.h"
 #include "kinflow/gwas/preflight.h"
@@ -118,8 +119,9 @@ class Study {
     if (has_flow) {
       add_file(request_.out + ".traits.tsv");
       add_file(request_.out + ".model");
-      write_latents(sets.front().traits);
     }
+    write_phenotypes(request_.out + ".pheno", inputs_.ids(), sets.front().traits);
+    add_file(request_.out + ".pheno");
     if (request_.single) sets.push_back(single_set(inputs_));
     return sets;
   }
@@ -136,11 +138,6 @@ class Study {
   void write_people() {
     write_file_atomically(request_.out + ".id", sample_id_lines(inputs_.ids()));
     add_file(request_.out + ".id");
-  }
-
-  void write_latents(const NamedColumns& latents) {
-    write_phenotypes(request_.out + ".pheno", inputs_.ids(), latents);
-    add_file(request_.out + ".pheno");
   }
 
   void test(const std::vector<TraitSet>& sets, PartialResults& partial) {

@@ -19,8 +19,8 @@ struct GwasMethod {
   std::int64_t tested = 0;          ///< variants with a p-value
   double smallest_p = 1;
   double inflation = 1;
-  std::vector<Locus> loci;
-  std::string table;  ///< file of the tests
+  std::vector<Locus> loci = {};
+  std::string table = {};  ///< file of the tests
 };
 
 struct GwasResult {
