@@ -45,13 +45,14 @@ void add_transform(CLI::App& app, Console& console) {
   verb->add_option("table", request.table, "Table of data, or of latents u1, u2, ...")
       ->required();
   verb->add_flag("--inverse", request.inverse, "From latents to data");
-  add_list(*verb, "--keep", request.keep,
-           "Columns to copy to the output, comma-separated");
+  auto* keep = add_list(*verb, "--keep", request.keep,
+                        "Columns to copy to the --out table, comma-separated");
   verb->add_flag("--drop-missing", request.drop_missing,
                  "Leave out rows with missing values");
   add_device(*verb, given->device);
   add_threads(*verb, given->threads);
-  verb->add_option("--out", request.out, "Table to write: .csv, .tsv or .npy");
+  keep->needs(
+      verb->add_option("--out", request.out, "Table to write: .csv, .tsv or .npy"));
   auto* pheno_out = verb->add_option(
       "--pheno-out", request.pheno_out,
       "Prefix of PREFIX.pheno, the latents as phenotypes for plink2, GCTA and regenie");
