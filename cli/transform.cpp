@@ -4,15 +4,37 @@
 
 #include "commands.h"
 #include "kinflow/core/device.h"
+#include "kinflow/core/error.h"
 #include "kinflow/evaluate/stream.h"
+#include "kinflow/genetics/genotypes.h"
 #include "kinflow/train/run_folder.h"
 #include "options.h"
 
 namespace kinflow::cli {
+namespace {
+
+void check_outputs(const TransformRequest& wanted, const std::string& fam) {
+  if (wanted.out.empty() && wanted.pheno_out.empty()) {
+    throw InputError("transform: expected --out or --pheno-out, found neither");
+  }
+  if (!wanted.out.empty()) {
+    table_format(wanted.out);
+    check_not_an_input(wanted.out, {wanted.table, fam});
+  }
+  if (wanted.pheno_out.empty()) return;
+  for (const auto& path : {PhenotypeFiles::pheno_path(wanted.pheno_out),
+                           PhenotypeFiles::gemma_path(wanted.pheno_out)}) {
+    check_not_an_input(path, {wanted.table, fam});
+    if (path != wanted.out) continue;
+    throw InputError("--pheno-out: expected another file than --out, found " + path);
+  }
+}
+
+}  // namespace
 
 void add_transform(CLI::App& app, Console& console) {
   struct Given {
-    std::string run, device = "cpu";
+    std::string run, fam, device = "cpu";
     TransformRequest request;
     std::int64_t threads = 1;
   };
@@ -23,19 +45,31 @@ void add_transform(CLI::App& app, Console& console) {
   verb->add_option("table", request.table, "Table of data, or of latents u1, u2, ...")
       ->required();
   verb->add_flag("--inverse", request.inverse, "From latents to data");
-  add_list(*verb, "--keep", request.keep,
-           "Columns to copy to the output, comma-separated");
+  auto* keep = add_list(*verb, "--keep", request.keep,
+                        "Columns to copy to the --out table, comma-separated");
   verb->add_flag("--drop-missing", request.drop_missing,
                  "Leave out rows with missing values");
   add_device(*verb, given->device);
   add_threads(*verb, given->threads);
-  verb->add_option("--out", request.out, "Table to write: .csv, .tsv or .npy")
-      ->required();
+  keep->needs(
+      verb->add_option("--out", request.out, "Table to write: .csv, .tsv or .npy"));
+  auto* pheno_out = verb->add_option(
+      "--pheno-out", request.pheno_out,
+      "Prefix of PREFIX.pheno, the latents as phenotypes for plink2, GCTA and regenie");
+  verb->add_option("--gemma", given->fam,
+                   "Write PREFIX.gemma.txt too, for GEMMA with the people of this .fam")
+      ->needs(pheno_out);
+  add_list(*verb, "--id", request.id,
+           "Column of ids, or two of family and individual, for --pheno-out (default: "
+           "FID and IID, or IID)")
+      ->needs(pheno_out);
   verb->callback([given, &console] {
-    const auto& wanted = given->request;
+    auto& wanted = given->request;
     set_threads(given->threads);
-    table_format(wanted.out);
-    check_not_an_input(wanted.out, {wanted.table});
+    check_outputs(wanted, given->fam);
+    if (!given->fam.empty()) {
+      wanted.gemma = {.source = given->fam, .ids = ids_of(read_people(given->fam))};
+    }
     const auto model =
         load_model(model_path_of(given->run), find_device(given->device), at::kDouble);
     transform_table(model, wanted,

@@ -20,6 +20,7 @@
 #include "kinflow/core/random.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/table_reader.h"
+#include "kinflow/data/text_lines.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/evaluate/sample.h"
 
@@ -112,7 +113,9 @@ struct Piece {
 
 // What became of a piece.
 struct Computed {
-  std::string formatted = {};   // for the output
+  std::string formatted = {};    // for the output
+  std::string pheno_lines = {};  // for a file of phenotypes
+  PhenotypeRows phenotypes = {};
   at::Tensor log_density = {};  // of its rows, where that was the work
   std::int64_t rows = 0;        // that were left
   std::int64_t dropped_rows = 0;
@@ -215,6 +218,45 @@ std::vector<std::string> numbered_names(const std::string& prefix, std::size_t c
   std::vector<std::string> names;
   for (std::size_t i = 1; i <= count; ++i) names.push_back(prefix + std::to_string(i));
   return names;
+}
+
+// The columns of ids, by their usual names where none are asked for.
+std::vector<std::string> id_columns(const Table& header,
+                                    const std::vector<std::string>& asked) {
+  if (!asked.empty()) {
+    if (asked.size() > 2) {
+      throw InputError(
+          fmt::format("--id: expected a column of individuals, or two of families and "
+                      "individuals, found {}",
+                      asked.size()));
+    }
+    for (const auto& name : asked) header.column_index(name);
+    return asked;
+  }
+  std::optional<std::string> family, individual;
+  for (const auto& name : header.names()) {
+    const std::string plain = lower_case(name);
+    if (plain == "fid" || plain == "#fid") family = name;
+    if (plain == "iid" || plain == "#iid") individual = name;
+  }
+  if (!individual) {
+    throw InputError(fmt::format(
+        "{}: expected the columns FID and IID, or IID, for phenotypes, found {}; --id "
+        "names others",
+        header.source(),
+        in_quotes(fmt::format("{}", fmt::join(header.names(), ", ")))));
+  }
+  return family ? std::vector{*family, *individual} : std::vector{*individual};
+}
+
+PhenotypeRows phenotype_rows(const Table& table, TableRows& rows,
+                             const at::Tensor& latents) {
+  PhenotypeRows result{
+      .source = table.source(), .ids = std::move(rows.ids), .lines = {}, .values = {}};
+  for (const auto row : rows.kept_rows) result.lines.push_back(table.line_of_row(row));
+  const auto values = numbers_of(latents);
+  result.values.assign(values.begin(), values.end());
+  return result;
 }
 
 void check_finite(const at::Tensor& result, const Table& table, const TableRows& rows) {
@@ -353,24 +395,38 @@ void transform_table(const Model& mixture, const TransformRequest& request,
   }
   const auto latent_names = numbered_names("u", model.columns.size());
   const auto& output_names = request.inverse ? model.columns : latent_names;
-  const ColumnChoice choice{.columns = !request.inverse ? model.columns
-                                       : table_format(request.table) == TableFormat::npy
-                                           ? numbered_names("x", model.columns.size())
-                                           : latent_names,
-                            .context = model.context_columns,
-                            .drop_missing = request.drop_missing,
-                            .may_drop_all = true};
+  ColumnChoice choice{.columns = !request.inverse ? model.columns
+                                 : table_format(request.table) == TableFormat::npy
+                                     ? numbered_names("x", model.columns.size())
+                                     : latent_names,
+                      .context = model.context_columns,
+                      .drop_missing = request.drop_missing,
+                      .may_drop_all = true};
   // The way back needs the context.
   auto kept = model.context_columns;
   kept.insert(kept.end(), request.keep.begin(), request.keep.end());
 
   TableStream stream(request.table, "transform", options, logger);
-  check_kept(stream.header(), kept, output_names);
-  TableWriter writer(request.out, output_names, kept);
+  std::optional<TableWriter> writer;
+  if (!request.out.empty()) {
+    check_kept(stream.header(), kept, output_names);
+    writer.emplace(request.out, output_names, kept);
+  }
+  std::optional<PhenotypeFiles> phenotypes;
+  if (!request.pheno_out.empty()) {
+    if (request.inverse) {
+      throw InputError("--pheno-out: expected a map to latents, found --inverse");
+    }
+    choice.id = id_columns(stream.header(), request.id);
+    phenotypes.emplace(
+        PhenotypeFilesRequest{.prefix = request.pheno_out,
+                              .names = numbered_names("z", model.columns.size()),
+                              .gemma = request.gemma});
+  }
   stream.run(
       kNothingToPrepare,
       [&](const Piece& piece) {
-        const auto rows = read_rows(piece.table, choice);
+        auto rows = read_rows(piece.table, choice);
         const std::int64_t count = rows.data.size(0);
         Computed computed{.rows = count, .dropped_rows = rows.table_rows - count};
         if (count == 0) return computed;
@@ -379,13 +435,24 @@ void transform_table(const Model& mixture, const TransformRequest& request,
                              : model.to_latent(rows.data, rows.context).latents)
                 .contiguous();
         check_finite(result, piece.table, rows);
-        computed.formatted =
-            writer.format(numbers_of(result),
-                          cells_of(text_columns(piece.table, kept, rows.kept_rows)));
+        if (writer) {
+          computed.formatted =
+              writer->format(numbers_of(result),
+                             cells_of(text_columns(piece.table, kept, rows.kept_rows)));
+        }
+        if (phenotypes) {
+          computed.phenotypes = phenotype_rows(piece.table, rows, result);
+          computed.pheno_lines = phenotypes->format(computed.phenotypes);
+        }
         return computed;
       },
-      [&](const Computed& computed) { writer.append(computed.formatted); });
-  writer.finish();
+      [&](const Computed& computed) {
+        if (writer) writer->append(computed.formatted);
+        if (phenotypes) phenotypes->append(computed.phenotypes, computed.pheno_lines);
+      });
+  if (phenotypes) phenotypes->finish();
+  if (writer) writer->finish();
+  if (phenotypes && request.gemma) logger.info(phenotypes->note());
   stream.report_dropped_rows(logger);
 }
 

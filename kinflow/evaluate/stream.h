@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "kinflow/data/write_phenotypes.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/evaluate/likelihood.h"
 #include "kinflow/train/model.h"
@@ -29,11 +31,19 @@ struct TransformRequest {
   bool inverse = false;           ///< from latents u1, u2, ... to data
   std::vector<std::string> keep;  ///< columns to copy, beside those of context
   bool drop_missing = false;
+  /// Prefix of files of the latents z1, z2, ... as phenotypes; empty: none.
+  std::string pheno_out = {};
+  std::optional<GemmaPeople> gemma = {};  ///< for whom such a file is for GEMMA too
+  /// Columns of ids for them, individual or family and individual; empty: FID and IID,
+  /// or IID alone, in any case and with or without a # before.
+  std::vector<std::string> id = {};
 };
 
-/// Maps the rows of a table to latents, or back, into another table, by the first
-/// member of a mixture. The logger hears of that, of progress and of rows that were
-/// left out.
+/// Maps the rows of a table to latents, or back, into another table (unless `out` is
+/// empty) and files of phenotypes, by the first member of a mixture. The logger hears
+/// of that, of progress and of rows that were left out. The ids of all rows are held
+/// for phenotypes, because nobody may have two. InputError for phenotypes of an
+/// inverse.
 void transform_table(const Model& mixture, const TransformRequest& request,
                      const StreamOptions& options, Logger& logger);
 

@@ -260,7 +260,12 @@ class Column {
   std::vector<double> numbers(const PeopleTableRequest& request, PeopleTable& table) {
     const std::string& source = table.source;
     for (const Occurrence* bad : {&text_, &infinite_}) {
-      if (*bad) fail(source, *bad, "expected a number, found " + in_quotes(bad->cell));
+      if (!*bad) continue;
+      fail(source, *bad,
+           fmt::format("expected a number, found {}{}", in_quotes(bad->cell),
+                       request.columns.empty()
+                           ? fmt::format("; {} chooses columns", meaning_.name_option)
+                           : ""));
     }
     if (!minus_nine_ || request.minus_nine == MinusNine::value) return take_values();
     if (near_minus_nine_ && request.minus_nine == MinusNine::careful) {

@@ -276,9 +276,14 @@ TEST(PeopleTable, MistakesHaveAPlace) {
       {"FID IID y\nF9 I9 1\nF9 I9 2\n",
        "f:3: expected every person once, found 'F9 I9' also in line 2"},
       {"IID y\nI1 1\nI2 1,5\n", "f:3: expected 2 cells as in the header, found 3"},
-      {"IID\ty\nI1\t1\nI2\t1,5\n", "f:3: column 'y': expected a number, found '1,5'"},
-      {"IID y\nI1 1\nI2 -inf\n", "f:3: column 'y': expected a number, found '-inf'"},
-      {"IID y\nI1 1\nI2 1e999\n", "f:3: column 'y': expected a number, found '1e999'"},
+      {"IID\ty\nI1\t1\nI2\t1,5\n",
+       "f:3: column 'y': expected a number, found '1,5'; --pheno-name chooses columns"},
+      {"IID y\nI1 1\nI2 -inf\n",
+       "f:3: column 'y': expected a number, found '-inf'; --pheno-name chooses "
+       "columns"},
+      {"IID y\nI1 1\nI2 1e999\n",
+       "f:3: column 'y': expected a number, found '1e999'; --pheno-name chooses "
+       "columns"},
       {"IID,y\nI1,1\nI2,\"2\n",
        "f:3: expected cells in whole quotes or without, found a quote that is not "
        "closed"},
@@ -288,8 +293,9 @@ TEST(PeopleTable, MistakesHaveAPlace) {
        "none, leaves it to the IID"},
   };
   for (const auto& [text, message] : cases) EXPECT_EQ(traits_error(text), message);
-  EXPECT_EQ(covariates_error("IID c\nI1 1\nI2 inf\n"),
-            "f:3: column 'c': expected a number, found 'inf'");
+  EXPECT_EQ(
+      covariates_error("IID c\nI1 1\nI2 inf\n"),
+      "f:3: column 'c': expected a number, found 'inf'; --covar-name chooses columns");
   EXPECT_EQ(covariates_error("IID c\nI1 a\nI2 \x01\n"),
             "f: column 'c': expected labels of UTF-8 text, found '\\x01'");
 }
