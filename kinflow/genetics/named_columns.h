@@ -13,6 +13,12 @@ struct NamedColumns {
   std::vector<double> values;
 };
 
+/// The columns of both.
+NamedColumns side_by_side(const NamedColumns& left, const NamedColumns& right);
+
+/// The values row by row: [rows x names], row-major.
+std::vector<double> by_rows(const NamedColumns& columns, std::int64_t rows);
+
 /// The names, in quotes and with commas between, for messages.
 std::string quoted_names(const std::vector<std::string>& names);
 

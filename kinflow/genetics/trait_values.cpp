@@ -177,20 +177,10 @@ void replace_by_scores(double* column, std::size_t rows) {
 
 }  // namespace
 
-std::string quoted_names(const std::vector<std::string>& names) {
-  std::string text;
-  for (const auto& name : names) text += (text.empty() ? "" : ", ") + in_quotes(name);
-  return text;
-}
-
 NamedColumns with_intercept(const NamedColumns& covariates, std::int64_t rows) {
-  NamedColumns result{{"intercept"},
-                      std::vector<double>(static_cast<std::size_t>(rows), 1)};
-  result.names.insert(result.names.end(), covariates.names.begin(),
-                      covariates.names.end());
-  result.values.insert(result.values.end(), covariates.values.begin(),
-                       covariates.values.end());
-  return result;
+  const NamedColumns intercept{{"intercept"},
+                               std::vector<double>(static_cast<std::size_t>(rows), 1)};
+  return side_by_side(intercept, covariates);
 }
 
 NamedColumns residuals(const NamedColumns& traits, const NamedColumns& covariates,

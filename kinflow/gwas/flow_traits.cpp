@@ -17,32 +17,15 @@ namespace {
 constexpr const char* kFamily = "FID";
 constexpr const char* kIndividual = "IID";
 
-/// The columns side by side, [people x columns], row-major.
-std::vector<double> side_by_side(const NamedColumns& left, const NamedColumns& right,
-                                 std::size_t people) {
-  const auto width = left.names.size() + right.names.size();
-  std::vector<double> values(people * width);
-  for (std::size_t j = 0; j < width; ++j) {
-    const bool is_left = j < left.names.size();
-    const auto& from = is_left ? left : right;
-    const auto column = is_left ? j : j - left.names.size();
-    for (std::size_t i = 0; i < people; ++i) {
-      values[i * width + j] = from.values[column * people + i];
-    }
-  }
-  return values;
-}
-
 void write_traits(const FlowTraits& given) {
-  auto names = given.traits.names;
-  names.insert(names.end(), given.context.names.begin(), given.context.names.end());
+  const auto columns = side_by_side(given.traits, given.context);
   TextColumn families{kFamily, {}}, individuals{kIndividual, {}};
   for (const auto& id : given.ids) {
     families.cells.push_back(id.family.empty() ? "0" : id.family);
     individuals.cells.push_back(id.individual);
   }
-  write_table(given.table, names,
-              side_by_side(given.traits, given.context, given.ids.size()),
+  write_table(given.table, columns.names,
+              by_rows(columns, static_cast<std::int64_t>(given.ids.size())),
               {families, individuals});
 }
 

@@ -15,11 +15,11 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/hash.h"
 #include "kinflow/core/version.h"
+#include "kinflow/data/write_phenotypes.h"
 #include "kinflow/data/write_relationship.h"
 #include "kinflow/genetics/association_scan.h"
 #include "kinflow/genetics/inflation.h"
 #include "kinflow/genetics/trait_values.h"
-#include "kinflow/genetics/write_phenotypes.h"
 #include "kinflow/gwas/null_model_table.h"
 #include "kinflow/gwas/partial_results.h"
 #include "kinflow/gwas/preflight.h"
@@ -120,8 +120,7 @@ class Study {
       add_file(request_.out + ".traits.tsv");
       add_file(request_.out + ".model");
     }
-    write_phenotypes(request_.out + ".pheno", inputs_.ids(), sets.front().traits);
-    add_file(request_.out + ".pheno");
+    write_tested(sets.front().traits);
     if (request_.single) sets.push_back(single_set(inputs_));
     return sets;
   }
@@ -133,6 +132,18 @@ class Study {
       add_file(file);
     }
     return path;
+  }
+
+  void write_tested(const NamedColumns& traits) {
+    PhenotypeFiles files({.prefix = request_.out, .names = traits.names});
+    PhenotypeRows rows{request_.data.bfile + ".fam",
+                       inputs_.ids(),
+                       {},
+                       by_rows(traits, inputs_.count())};
+    for (const auto person : inputs_.people().people) rows.lines.push_back(person + 1);
+    files.append(rows, files.format(rows));
+    files.finish();
+    add_file(PhenotypeFiles::pheno_path(request_.out));
   }
 
   void write_people() {
