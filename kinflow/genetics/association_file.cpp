@@ -74,22 +74,6 @@ std::string listed(std::span<const std::string_view> names) {
   return text;
 }
 
-char delimiter_of(std::string_view header) {
-  if (header.find('\t') != header.npos) return '\t';
-  const bool has_blanks = header.find_first_of(' ') != header.npos;
-  return !has_blanks && header.find(',') != header.npos ? ',' : ' ';
-}
-
-std::string_view trimmed(std::string_view cell) {
-  const auto first = cell.find_first_not_of(' ');
-  if (first == cell.npos) return {};
-  cell = cell.substr(first, cell.find_last_not_of(' ') - first + 1);
-  if (cell.size() > 1 && cell.front() == '"' && cell.back() == '"') {
-    cell = cell.substr(1, cell.size() - 2);
-  }
-  return cell;
-}
-
 }  // namespace
 
 AssociationWriter::AssociationWriter(const std::string& path,
@@ -124,12 +108,6 @@ std::string AssociationWriter::format(std::span<const Association> rows) const {
 AssociationReader::AssociationReader(const std::string& path,
                                      const AssociationFields& fields)
     : lines_(path) {
-  if (!lines_.next_filled()) {
-    throw InputError(path + ": expected a header and rows, found an empty file");
-  }
-  delimiter_ = delimiter_of(lines_.line());
-  split_line();
-  header_.assign(cells_.begin(), cells_.end());
   id_ = require(fields.id, kIdNames, "variant ids");
   p_ = require(fields.p, kPNames, "p-values");
   chromosome_ = find(kChromosomeNames);
@@ -143,12 +121,7 @@ AssociationReader::AssociationReader(const std::string& path,
 }
 
 bool AssociationReader::next(Association& row) {
-  if (!lines_.next_filled()) return false;
-  split_line();
-  if (cells_.size() != header_.size()) {
-    fail(fmt::format("expected {} cells as in the header, found {}", header_.size(),
-                     cells_.size()));
-  }
+  if (!lines_.next()) return false;
   row.chromosome = text(chromosome_);
   row.position = whole_number(position_);
   row.id = text(id_);
@@ -167,28 +140,14 @@ bool AssociationReader::next(Association& row) {
   return true;
 }
 
-void AssociationReader::split_line() {
-  cells_.clear();
-  std::string_view rest = lines_.line();
-  if (delimiter_ == ' ') {
-    for (std::string_view cell; next_cell(rest, cell);) cells_.push_back(cell);
-    return;
-  }
-  for (;;) {
-    const std::size_t end = rest.find(delimiter_);
-    cells_.push_back(trimmed(rest.substr(0, end)));
-    if (end == rest.npos) return;
-    rest.remove_prefix(end + 1);
-  }
-}
-
 AssociationReader::Column AssociationReader::find(
     std::span<const std::string_view> names) const {
+  const auto& header = lines_.header();
   for (const auto name : names) {
     Column found;
-    for (std::size_t i = 0; i < header_.size(); ++i) {
-      if (lower_case(header_[i]) != name) continue;
-      if (found) fail("expected one column " + in_quotes(header_[i]) + ", found two");
+    for (std::size_t i = 0; i < header.size(); ++i) {
+      if (lower_case(header[i]) != name) continue;
+      if (found) fail("expected one column " + in_quotes(header[i]) + ", found two");
       found = i;
     }
     if (found) return found;
@@ -199,61 +158,64 @@ AssociationReader::Column AssociationReader::find(
 AssociationReader::Column AssociationReader::require(
     const std::string& wanted, std::span<const std::string_view> names,
     const std::string& what) const {
+  const auto& header = lines_.header();
   if (wanted.empty()) {
     if (const Column found = find(names)) return found;
     fail(fmt::format("expected a column of {} ({}), found none", what, listed(names)));
   }
-  const auto found = std::find(header_.begin(), header_.end(), wanted);
-  if (found == header_.end()) {
+  const auto found = std::find(header.begin(), header.end(), wanted);
+  if (found == header.end()) {
     fail(
         fmt::format("expected a column {} of {}, found none", in_quotes(wanted), what));
   }
-  if (std::find(found + 1, header_.end(), wanted) != header_.end()) {
+  if (std::find(found + 1, header.end(), wanted) != header.end()) {
     fail(fmt::format("expected one column {}, found two", in_quotes(wanted)));
   }
-  return static_cast<std::size_t>(found - header_.begin());
+  return static_cast<std::size_t>(found - header.begin());
 }
 
 void AssociationReader::find_traits() {
-  for (std::size_t i = 0; i < header_.size(); ++i) {
-    if (!header_[i].starts_with(kEffectPrefix)) continue;
-    const std::string trait = header_[i].substr(kEffectPrefix.size());
+  const auto& header = lines_.header();
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    if (!header[i].starts_with(kEffectPrefix)) continue;
+    const std::string trait = header[i].substr(kEffectPrefix.size());
     if (std::find(traits_.begin(), traits_.end(), trait) != traits_.end()) {
-      fail("expected one column " + in_quotes(header_[i]) + ", found two");
+      fail("expected one column " + in_quotes(header[i]) + ", found two");
     }
     traits_.push_back(trait);
     effects_.push_back(i);
     const auto error =
-        std::find(header_.begin(), header_.end(), std::string(kErrorPrefix) + trait);
-    standard_errors_.push_back(error == header_.end() ? Column{}
-                                                      : Column{static_cast<std::size_t>(
-                                                            error - header_.begin())});
+        std::find(header.begin(), header.end(), std::string(kErrorPrefix) + trait);
+    standard_errors_.push_back(error == header.end() ? Column{}
+                                                     : Column{static_cast<std::size_t>(
+                                                           error - header.begin())});
   }
 }
 
 double AssociationReader::number(Column column) const {
   if (!column) return Association::kUnknown;
   double value = 0;
-  switch (read_number(cells_[*column], value)) {
+  switch (read_number(lines_.cells()[*column], value)) {
     case CellKind::number:
       return value;
     case CellKind::missing:
       return Association::kUnknown;
     default:
       fail(fmt::format("expected a number or NA in column {}, found {}",
-                       in_quotes(header_[*column]), in_quotes(cells_[*column])));
+                       in_quotes(lines_.header()[*column]),
+                       in_quotes(lines_.cells()[*column])));
   }
 }
 
 std::int64_t AssociationReader::whole_number(Column column) const {
-  if (!column || is_missing_cell(cells_[*column])) return 0;
-  const std::string_view cell = cells_[*column];
+  if (!column || is_missing_cell(lines_.cells()[*column])) return 0;
+  const std::string_view cell = lines_.cells()[*column];
   std::int64_t value = 0;
   const auto [stop, error] =
       std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (error != std::errc() || stop != cell.data() + cell.size() || value < 0) {
     fail(fmt::format("expected a whole number from 0 in column {}, found {}",
-                     in_quotes(header_[*column]), in_quotes(cell)));
+                     in_quotes(lines_.header()[*column]), in_quotes(cell)));
   }
   return value;
 }
@@ -262,13 +224,14 @@ double AssociationReader::probability(Column column) const {
   const double value = number(column);
   if (value < 0 || value > 1) {
     fail(fmt::format("expected a p-value from 0 to 1 in column {}, found {}",
-                     in_quotes(header_[*column]), in_quotes(cells_[*column])));
+                     in_quotes(lines_.header()[*column]),
+                     in_quotes(lines_.cells()[*column])));
   }
   return value;
 }
 
 std::string AssociationReader::text(Column column) const {
-  return column ? std::string(cells_[*column]) : std::string();
+  return column ? std::string(lines_.cells()[*column]) : std::string();
 }
 
 }  // namespace kinflow

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kinflow/core/zipped_file.h"
-#include "kinflow/data/text_lines.h"
+#include "kinflow/data/delimited_lines.h"
 
 namespace kinflow {
 
@@ -79,14 +79,13 @@ class AssociationReader {
   /// Reads the next row into `row`; false at the end.
   bool next(Association& row);
   /// Line of the row that was read last.
-  std::int64_t line() const { return lines_.number(); }
+  std::int64_t line() const { return lines_.line(); }
   /// Throws InputError "FILE:LINE: WHAT" about the row that was read last.
   [[noreturn]] void fail(const std::string& what) const { lines_.fail(what); }
 
  private:
   using Column = std::optional<std::size_t>;
 
-  void split_line();
   Column find(std::span<const std::string_view> names) const;
   Column require(const std::string& wanted, std::span<const std::string_view> names,
                  const std::string& what) const;
@@ -96,10 +95,7 @@ class AssociationReader {
   double probability(Column column) const;
   std::string text(Column column) const;
 
-  TextLines lines_;
-  char delimiter_ = ' ';
-  std::vector<std::string> header_;
-  std::vector<std::string_view> cells_;  // of the current line
+  DelimitedLines lines_;
   std::vector<std::string> traits_;
   std::vector<Column> effects_, standard_errors_;
   Column chromosome_, position_, id_, a1_, a2_, a1_frequency_, people_, chi_squared_,

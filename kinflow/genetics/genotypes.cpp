@@ -136,10 +136,7 @@ std::vector<Person> read_people(const std::string& path) {
   std::vector<Person> people;
   while (lines.next_filled()) people.push_back(person_in(lines));
   if (people.empty()) throw InputError(path + ": expected people, found none");
-  std::vector<SampleId> ids;
-  ids.reserve(people.size());
-  for (const Person& person : people) ids.push_back(person.id);
-  check_sample_ids(ids, path);
+  check_sample_ids(ids_of(people), path);
   return people;
 }
 
@@ -202,6 +199,13 @@ void Genotypes::read_all(std::int64_t variant, std::int8_t* counts) const {
   if (done < people_.size()) {
     std::memcpy(counts + done, kCountsOfByte[row[whole]].data(), people_.size() - done);
   }
+}
+
+std::vector<SampleId> ids_of(const std::vector<Person>& people) {
+  std::vector<SampleId> ids;
+  ids.reserve(people.size());
+  for (const Person& person : people) ids.push_back(person.id);
+  return ids;
 }
 
 std::vector<std::int64_t> all_people(const Genotypes& genotypes) {

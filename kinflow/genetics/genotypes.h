@@ -82,6 +82,9 @@ class Genotypes {
 std::vector<Variant> read_variants(const std::string& path);
 std::vector<Person> read_people(const std::string& path);
 
+/// The ids of people, in their order.
+std::vector<SampleId> ids_of(const std::vector<Person>& people);
+
 /// 0, 1, ..., n - 1: everyone, for Genotypes::read().
 std::vector<std::int64_t> all_people(const Genotypes& genotypes);
 

@@ -7,12 +7,12 @@
 #include <charconv>
 #include <functional>
 #include <numeric>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/workers.h"
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/data/sample_index.h"
 #include "kinflow/data/text_lines.h"
 #include "kinflow/genetics/genotype_counts.h"
 
@@ -67,48 +67,20 @@ void apply(Chosen& chosen, const std::string& filter, const Keeps& keeps) {
                   what, chosen.in_file, steps));
 }
 
-/// People by their ids.
-class PeopleIndex {
- public:
-  explicit PeopleIndex(const Genotypes& genotypes) : genotypes_(genotypes) {
-    const auto& people = genotypes.people();
-    for (std::size_t i = 0; i < people.size(); ++i) {
-      by_id_.emplace(people[i].id, i);
-      by_individual_.emplace(people[i].id.individual, i);
+/// Marks the people of a file.
+std::vector<char> marks_of(const std::string& path, const Genotypes& genotypes,
+                           const SampleIndex& index) {
+  std::vector<char> is_in_file(genotypes.people().size());
+  const SampleIndex::Fail fail = [&](const std::string& what) {
+    throw InputError(path + ": " + what);
+  };
+  for (const SampleId& id : read_sample_ids(path)) {
+    if (const auto row = index.find(id, fail)) {
+      is_in_file[static_cast<std::size_t>(*row)] = 1;
     }
   }
-
-  /// Marks the people of a file.
-  std::vector<char> marks(const std::string& path) const {
-    std::vector<char> is_in_file(genotypes_.people().size());
-    for (const SampleId& id : read_sample_ids(path)) {
-      if (const auto found = by_id_.find(id); found != by_id_.end()) {
-        is_in_file[found->second] = 1;
-      } else if (id.family.empty()) {
-        mark_individual(id.individual, path, is_in_file);
-      }
-    }
-    return is_in_file;
-  }
-
- private:
-  void mark_individual(const std::string& individual, const std::string& path,
-                       std::vector<char>& marks) const {
-    const auto [begin, end] = by_individual_.equal_range(individual);
-    const auto count = std::distance(begin, end);
-    if (count > 1) {
-      throw InputError(
-          fmt::format("{}: expected a family id with {}, which {} people of {}.fam "
-                      "have, found none",
-                      path, in_quotes(individual), count, genotypes_.prefix()));
-    }
-    if (count == 1) marks[begin->second] = 1;
-  }
-
-  const Genotypes& genotypes_;
-  std::unordered_map<SampleId, std::size_t> by_id_;
-  std::unordered_multimap<std::string, std::size_t> by_individual_;
-};
+  return is_in_file;
+}
 
 std::unordered_set<std::string> read_names(const std::string& path) {
   constexpr std::string_view kBlanks = " \t";
@@ -229,14 +201,14 @@ void apply_counts(Chosen& chosen, const VariantCounter& counter,
 Chosen choose_people(const Genotypes& genotypes, const PeopleFilters& filters) {
   Chosen chosen = everything(genotypes.people().size());
   if (filters.keep.empty() && filters.remove.empty()) return chosen;
-  const PeopleIndex index(genotypes);
+  const SampleIndex index(ids_of(genotypes.people()), genotypes.prefix() + ".fam");
   if (!filters.keep.empty()) {
-    const auto marks = index.marks(filters.keep);
+    const auto marks = marks_of(filters.keep, genotypes, index);
     apply(chosen, "--keep",
           [&](auto row) { return marks[static_cast<std::size_t>(row)] != 0; });
   }
   if (!filters.remove.empty()) {
-    const auto marks = index.marks(filters.remove);
+    const auto marks = marks_of(filters.remove, genotypes, index);
     apply(chosen, "--remove",
           [&](auto row) { return marks[static_cast<std::size_t>(row)] == 0; });
   }
