@@ -13,9 +13,8 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/hash.h"
 #include "kinflow/core/row_sets.h"
-#include "kinflow/data/cells.h"
 #include "kinflow/data/match_rows.h"
-#include "kinflow/data/table.h"
+#include "kinflow/genetics/people_tables.h"
 #include "kinflow/genetics/relationship_eigen.h"
 #include "kinflow/genetics/relationship_from_snps.h"
 #include "kinflow/genetics/variant_filters.h"
@@ -26,6 +25,10 @@ namespace {
 constexpr double kHeldOutShare = 0.15;  // of validation and of test rows
 
 using Column = std::vector<double>;
+
+std::string pheno_path(const BiomarkerSource& source) {
+  return source.folder + "/pheno.tsv";
+}
 
 std::string genotype_prefix(const std::string& folder) {
   std::error_code error;
@@ -57,40 +60,30 @@ void standardize(Column& column) {
   for (auto& value : column) value = deviation > 0 ? value / deviation : 0;
 }
 
-bool are_numbers(const std::vector<std::string>& cells) {
-  double ignored = 0;
-  return std::all_of(cells.begin(), cells.end(), [&](const std::string& cell) {
-    const auto kind = read_number(cell, ignored);
-    return kind == CellKind::number || kind == CellKind::missing;
-  });
-}
-
-void add_numbers(const std::vector<std::string>& cells, std::vector<Column>& design) {
-  Column values(cells.size()), is_missing(cells.size());
-  double sum = 0, present = 0;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    is_missing[i] = read_number(cells[i], values[i]) == CellKind::missing;
-    if (is_missing[i] != 0) continue;
-    sum += values[i];
-    present += 1;
+// NaN is missing: the mean, and a column that marks it.
+void add_numbers(Column values, std::vector<Column>& design) {
+  Column is_missing(values.size());
+  double sum = 0, missing = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    is_missing[i] = std::isnan(values[i]);
+    missing += is_missing[i];
+    if (is_missing[i] == 0) sum += values[i];
   }
-  for (std::size_t i = 0; i < cells.size(); ++i) {
+  const auto present = static_cast<double>(values.size()) - missing;
+  for (std::size_t i = 0; i < values.size(); ++i) {
     if (is_missing[i] != 0) values[i] = present > 0 ? sum / present : 0;
   }
   standardize(values);
   design.push_back(std::move(values));
-  if (present < static_cast<double>(cells.size())) {
-    design.push_back(std::move(is_missing));
-  }
+  if (missing > 0) design.push_back(std::move(is_missing));
 }
 
-void add_categories(const std::vector<std::string>& cells,
+void add_categories(const std::vector<std::string>& labels,
                     std::vector<Column>& design) {
   std::map<std::string, Column> columns;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const auto& category = is_missing_cell(cells[i]) ? std::string() : cells[i];
-    auto& column = columns[category];
-    column.resize(cells.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    auto& column = columns[labels[i]];
+    column.resize(labels.size());
     column[i] = 1;
   }
   for (auto at = std::next(columns.begin()); at != columns.end(); ++at) {
@@ -98,22 +91,66 @@ void add_categories(const std::vector<std::string>& cells,
   }
 }
 
-void read_design(const Table& table, const std::vector<std::string>& covariates,
-                 const std::vector<std::int64_t>& kept, BiomarkerData& data) {
-  std::vector<Column> columns = {Column(kept.size(), 1.0)};
-  for (const auto& name : covariates) {
-    const auto all = cell_texts(table, name);
-    std::vector<std::string> cells;
-    for (const auto row : kept) cells.push_back(all[static_cast<std::size_t>(row)]);
-    are_numbers(cells) ? add_numbers(cells, columns) : add_categories(cells, columns);
+// Elements of a list over all people.
+template <typename Value>
+std::vector<Value> of_people(const Value* all, const std::vector<std::int64_t>& rows) {
+  std::vector<Value> chosen;
+  for (const auto row : rows) chosen.push_back(all[row]);
+  return chosen;
+}
+
+// Rows of the .fam with all traits.
+std::vector<std::int64_t> read_complete(const BiomarkerSource& source,
+                                        const std::vector<Person>& people,
+                                        BiomarkerData& data) {
+  const auto table =
+      read_traits({.path = pheno_path(source), .columns = source.traits}, people);
+  data.individuals_in_table = table.rows;
+  data.traits = table.numbers.names;
+  std::vector<std::int64_t> complete;
+  for (std::size_t row = 0; row < people.size(); ++row) {
+    if (!table.has_row[row]) continue;
+    std::vector<double> values;
+    for (std::size_t trait = 0; trait < data.traits.size(); ++trait) {
+      values.push_back(table.numbers.values[trait * people.size() + row]);
+    }
+    if (std::any_of(values.begin(), values.end(),
+                    [](double value) { return std::isnan(value); })) {
+      continue;
+    }
+    complete.push_back(static_cast<std::int64_t>(row));
+    data.values.insert(data.values.end(), values.begin(), values.end());
+  }
+  data.rows = std::ssize(complete);
+  return complete;
+}
+
+void read_design(const BiomarkerSource& source, const std::vector<Person>& people,
+                 const std::vector<std::int64_t>& rows, BiomarkerData& data) {
+  std::vector<Column> columns = {Column(rows.size(), 1.0)};
+  if (!source.covariates.empty()) {
+    const auto table = read_covariates(
+        {.path = pheno_path(source), .columns = source.covariates}, people);
+    const double* numbers = table.numbers.values.data();
+    for (std::size_t i = 0; i < table.numbers.names.size(); ++i) {
+      add_numbers(of_people(numbers + i * people.size(), rows), columns);
+    }
+    for (const auto& category : table.categories) {
+      add_categories(of_people(category.labels.data(), rows), columns);
+    }
   }
   data.design_columns = std::ssize(columns);
-  for (std::size_t row = 0; row < kept.size(); ++row) {
+  for (std::size_t row = 0; row < rows.size(); ++row) {
     for (const auto& column : columns) data.design.push_back(column[row]);
   }
 }
 
-void check_traits_vary(const BiomarkerData& data, const std::string& source) {
+void check_individuals(const BiomarkerData& data, const std::string& source) {
+  if (data.rows <= kGeneticComponents) {
+    throw InputError(
+        fmt::format("{}: expected more than {} individuals with all traits, found {}",
+                    source, kGeneticComponents, data.rows));
+  }
   const auto width = data.traits.size();
   for (std::size_t trait = 0; trait < width; ++trait) {
     bool varies = false;
@@ -126,38 +163,13 @@ void check_traits_vary(const BiomarkerData& data, const std::string& source) {
   }
 }
 
-// Reads traits and covariates; gives the ids of the rows.
-TableIds read_traits(const BiomarkerSource& source, BiomarkerData& data) {
-  const auto path = source.folder + "/pheno.tsv";
-  const auto table = read_table(path);
-  auto traits =
-      numeric_matrix(table, source.traits,
-                     {.missing = MissingPolicy::drop, .label_columns = {"FID", "IID"}});
-  data.individuals_in_table = table.rows();
-  data.rows = traits.rows;
-  data.traits = traits.names;
-  data.values = std::move(traits.values);
-  check_traits_vary(data, path);
-  read_design(table, source.covariates, traits.kept_rows, data);
-  TableIds ids{.source = path, .ids = {}};
-  const auto families = labels(table, "FID", traits.kept_rows);
-  const auto individuals = labels(table, "IID", traits.kept_rows);
-  for (std::size_t i = 0; i < individuals.size(); ++i) {
-    ids.ids.push_back(sample_id(families[i], individuals[i]));
-  }
-  return ids;
-}
-
-RelationshipFile read_snps(const BiomarkerSource& source, const TableIds& table) {
-  const Genotypes genotypes(genotype_prefix(source.folder));
-  TableIds people{.source = genotypes.prefix() + ".fam", .ids = {}};
-  for (const auto& person : genotypes.people()) people.ids.push_back(person.id);
-  const auto rows = match_rows(people, table).rows;
+RelationshipFile relationship_of(const Genotypes& genotypes,
+                                 const std::vector<std::int64_t>& rows, int autosomes) {
   VariantFilters filters;
   filters.without_haploid = true;
-  filters.autosomes = source.autosomes;
+  filters.autosomes = autosomes;
   SnpRelationshipOptions options;
-  options.autosomes = source.autosomes;
+  options.autosomes = autosomes;
   auto matrix = snp_relationship(
       genotypes, rows, choose_variants(genotypes, rows, filters).rows, options);
   rescale_to_unit_diagonal(matrix);
@@ -214,15 +226,18 @@ std::vector<std::string> BiomarkerSource::mice_covariates() {
 }
 
 BiomarkerData read_biomarkers(const BiomarkerSource& source) {
+  const Genotypes genotypes(genotype_prefix(source.folder));
+  const auto& people = genotypes.people();
   BiomarkerData data;
-  const auto ids = read_traits(source, data);
-  if (data.rows <= kGeneticComponents) {
-    throw InputError(
-        fmt::format("{}: expected more than {} individuals with all traits, found {}",
-                    ids.source, kGeneticComponents, data.rows));
-  }
-  data.snps = read_snps(source, ids);
+  const auto rows = read_complete(source, people, data);
+  check_individuals(data, pheno_path(source));
+  read_design(source, people, rows, data);
+  data.snps = relationship_of(genotypes, rows, source.autosomes);
   data.components = components_of(data.snps);
+  TableIds ids{.source = genotypes.prefix() + ".fam", .ids = {}};
+  for (const auto row : rows) {
+    ids.ids.push_back(people[static_cast<std::size_t>(row)].id);
+  }
   data.pedigree =
       relationship_for_table({.path = source.folder + "/pedigree.tsv"}, ids).matrix;
   find_families(data);

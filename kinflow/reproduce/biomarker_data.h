@@ -28,7 +28,7 @@ struct BiomarkerSource {
   static std::vector<std::string> mice_covariates();
 };
 
-/// The individuals with all traits, in the order of pheno.tsv.
+/// The individuals with all traits, in the order of the .fam.
 struct BiomarkerData {
   std::int64_t individuals_in_table = 0;
   std::int64_t rows = 0;
