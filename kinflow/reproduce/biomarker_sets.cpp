@@ -130,16 +130,25 @@ Method named(const std::string& prefix, Method method) {
   return method;
 }
 
+Method unadjusted(MethodSettings settings) {
+  settings.dependence = request_for(kSnps);
+  auto method = named(kUnadjusted, default_fit(settings));
+  for (auto& run : method.runs) run.train.schedule = Schedule::baseline;
+  return method;
+}
+
 std::vector<Method> methods_for(MethodSettings settings) {
   auto paper = settings;
   paper.flow.kind = FlowKind::affine;
   paper.flow.layers = settings.quick ? kQuickLayers : kLayers;
   paper.flow.hidden = settings.quick ? kQuickHidden : kHidden;
-  auto more = paper_baseline(paper);
+  auto baseline = paper_baseline(paper);
+  auto more = baseline;
+  baseline.calibrated_name = kBaselineCalibrated;
   more.name = kBaselineMore;
   for (auto& run : more.runs) run.replicas.count = kMoreTrainings;
-  std::vector<Method> methods = {paper_baseline(paper), more,
-                                 named(kIndependent, default_fit(settings))};
+  std::vector<Method> methods = {
+      baseline, more, named(kIndependent, default_fit(settings)), unadjusted(settings)};
   for (const auto& prefix : relatedness_prefixes()) {
     paper.dependence = settings.dependence = request_for(prefix);
     for (const auto& method : {paper_grid(paper), paper_alternating(paper),

@@ -12,6 +12,9 @@
 namespace kinflow {
 
 namespace biomarker_method {
+inline constexpr const char* kBaselineCalibrated = "baseline, then calibrated";
+/// Trained as related rows are by default, but for the relatedness.
+inline constexpr const char* kUnadjusted = "unadjusted: ";
 inline constexpr const char* kBaselineMore = "baseline, 12 times the trainings";
 // Each before the name of a way of training.
 inline constexpr const char* kIndependent = "independent: ";

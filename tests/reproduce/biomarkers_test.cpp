@@ -134,7 +134,7 @@ TEST_F(Biomarkers, StudyReportsEverySourceAndGoesOnFromItsFolder) {
        {"## Biomarkers", "Left out by --quick", "3 traits", "| with all traits",
         "ours: SNPs: grid (pairs)", "ours: components: alternating (pairs)",
         "ours: pedigree: joint (pairs)", "kinflow: pedigree: default",
-        "SNPs: grid (pairs) below baseline"}) {
+        "SNPs: grid (pairs) below baseline", "kinflow: unadjusted: default"}) {
     EXPECT_NE(report.markdown.find(text), std::string::npos) << text;
   }
   EXPECT_EQ(content_of(options.directory + "/biomarkers.md"), report.markdown);
