@@ -108,7 +108,9 @@ TEST_F(Biomarkers, SplitsHoldWholeFamiliesOut) {
 TEST_F(Biomarkers, SetsAreFreedOfCovariatesAndScaledByTheTrainingRows) {
   const auto data = std::make_shared<const BiomarkerData>(read_biomarkers(source));
   Logger silent;
-  const auto set = plan_biomarker_sets(data, {.quick = true}, {4000}, silent)[0].make();
+  MethodSettings settings;
+  settings.quick = true;
+  const auto set = plan_biomarker_sets(data, settings, {4000}, silent)[0].make();
   const auto ready = set.rows_for(set.methods.front());
   const auto& train = ready.rows.train.data;
   EXPECT_LT(train.mean(0).abs().max().item<double>(), 1e-10);
