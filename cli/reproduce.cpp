@@ -111,6 +111,36 @@ void add_reproduce(CLI::App& app, Console& console) {
                      "prices for each ticker");
   stocks->add_option("--pairs", source->pairs,
                      "Pairs of tickers (default: AAPL-MSFT,MA-V)");
+  auto cohort = std::make_shared<BiomarkerSource>();
+  auto* biomarkers = add_experiment(
+      *reproduce, "biomarkers", "Biomarkers of related individuals, families held out",
+      [cohort, &console](const ExperimentOptions& options) {
+        return reproduce_biomarkers(options, *cohort, console);
+      });
+  biomarkers
+      ->add_option("--data", cohort->folder,
+                   "Folder of PREFIX.bed, .bim and .fam, pheno.tsv and pedigree.tsv")
+      ->required();
+  add_list(
+      *biomarkers, "--traits", cohort->traits,
+      "Columns of pheno.tsv to model, comma-separated (default: 15 blood traits of "
+      "the heterogeneous stock mice)");
+  add_list(*biomarkers, "--covariates", cohort->covariates,
+           "Columns of pheno.tsv to regress out, comma-separated (default: the mice's "
+           "sex, age, season and year)");
+  biomarkers->add_option("--chr-set", cohort->autosomes, "Number of autosomes")
+      ->check(integer_in(1, 95))
+      ->capture_default_str();
+  auto mice = std::make_shared<std::string>();
+  auto* gwas = add_experiment(
+      *reproduce, "gwas",
+      "Association studies: simulated cohorts with known loci, and real data",
+      [mice, &console](const ExperimentOptions& options) {
+        return reproduce_gwas(options, *mice, console);
+      });
+  gwas->add_option("--data", *mice,
+                   "Folder of PREFIX.bed, .bim and .fam, and pheno.tsv of the "
+                   "heterogeneous stock mice (default: simulated cohorts alone)");
 }
 
 }  // namespace kinflow::cli

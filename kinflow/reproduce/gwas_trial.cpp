@@ -14,6 +14,8 @@
 namespace kinflow {
 namespace {
 
+constexpr double kFamilyWise = 0.05;  // over all variants of a study
+
 NamedColumns one_column(const NamedColumns& columns, std::size_t number,
                         std::int64_t rows) {
   const auto first =
@@ -114,6 +116,31 @@ class Trial {
 std::vector<GwasTrialMethod> run_gwas_trial(const GwasTrial& trial, GwasInputs& inputs,
                                             Logger& logger) {
   return Trial(trial, inputs, logger).run();
+}
+
+std::vector<std::string> gwas_methods() {
+  return {gwas_method::kSingle, gwas_method::kRankNormal, gwas_method::kBaseline,
+          gwas_method::kAdjusted};
+}
+
+FitRequest gwas_flow(const ExperimentOptions& options, std::uint64_t seed) {
+  FitRequest request;
+  DependenceRequest related;
+  related.relationships = {"relationship"};
+  request.train = default_train_options(related);
+  request.train.seed = request.flow.permutation_seed = seed;
+  request.device = options.device;
+  request.threads = options.threads;
+  return request;
+}
+
+std::vector<Locus> loci_of(const GwasTrialMethod& method, const GwasInputs& inputs) {
+  ClumpOptions options;
+  const auto tested = std::count_if(method.p.begin(), method.p.end(),
+                                    [](double value) { return !std::isnan(value); });
+  options.p1 = kFamilyWise / static_cast<double>(tested);
+  options.autosomes = inputs.data().variants.autosomes;
+  return clump(inputs.genotypes(), inputs.people().people, method.p, options);
 }
 
 }  // namespace kinflow

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "kinflow/core/log.h"
+#include "kinflow/genetics/clump.h"
 #include "kinflow/gwas/gwas_inputs.h"
+#include "kinflow/reproduce/experiments.h"
 #include "kinflow/train/fit.h"
 
 namespace kinflow {
@@ -18,6 +20,7 @@ inline constexpr const char* kRankNormal = "rank-normal, joint";
 inline constexpr const char* kBaseline = "baseline flow";
 inline constexpr const char* kAdjusted = "adjusted flow";
 }  // namespace gwas_method
+std::vector<std::string> gwas_methods();
 
 /// What is tested, and how its flows are trained.
 struct GwasTrial {
@@ -45,5 +48,11 @@ struct GwasTrialMethod {
 /// by score tests in one pass over the genotypes.
 std::vector<GwasTrialMethod> run_gwas_trial(const GwasTrial& trial, GwasInputs& inputs,
                                             Logger& logger);
+
+/// How `kinflow gwas` trains flows of related people by default.
+FitRequest gwas_flow(const ExperimentOptions& options, std::uint64_t seed);
+
+/// Loci at a level of 0.05 over all variants of the study (Bonferroni).
+std::vector<Locus> loci_of(const GwasTrialMethod& method, const GwasInputs& inputs);
 
 }  // namespace kinflow
