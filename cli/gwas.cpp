@@ -37,7 +37,7 @@ struct Given {
   GwasRequest request;
   GenotypeGiven genotypes;
   FitGiven fit;
-  std::string grm, relationship, kind = "standardized";
+  std::string grm, relationship, kind = "centered";
   std::string transform = "flow", covariates = "residuals", test = "score";
   std::string minus_nine = "careful";
 

@@ -42,7 +42,7 @@ struct GwasData {
   std::string relationship;
   std::string relationship_ids;  ///< file of its rows' ids; empty: the one beside it
   /// How a relationship from the variants is made.
-  SnpRelationshipKind kind = SnpRelationshipKind::standardized;
+  SnpRelationshipKind kind = SnpRelationshipKind::centered;
   /// A variant is tested with a relationship from all other chromosomes: computed, or
   /// read from PREFIX.chrN where `relationship` is a prefix.
   bool leave_chromosome_out = false;

@@ -43,7 +43,6 @@ json run_gwas_group(const ExperimentOptions& options, const std::string& data,
   trial.data.variants.autosomes = kMouseAutosomes;
   trial.data.variants.without_haploid = true;
   trial.data.variants.least_minor_frequency = 0.05;
-  trial.data.kind = SnpRelationshipKind::centered;
   trial.flow = gwas_flow(options, seed);
   trial.directory = options.directory + "/flows";
   trial.threads = options.threads;
