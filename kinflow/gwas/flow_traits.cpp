@@ -68,6 +68,20 @@ void check_same_run(const FlowTraits& given, const FitRequest& request) {
 
 }  // namespace
 
+FitRequest default_trait_flow(bool adjusted) {
+  FitRequest request;
+  request.flow.kind = FlowKind::affine;
+  request.flow.layers = 12;
+  request.flow.permutation = Permutation::random;
+  DependenceRequest dependence;
+  if (adjusted) dependence.relationships = {"of the people"};
+  request.train = default_train_options(dependence);
+  request.train.patience = 30;
+  request.replicas.weight_decays = {0.001, 0.01};
+  request.replicas.memory_shares = {0.25};
+  return request;
+}
+
 NamedColumns latents_of_flow(const FlowTraits& given, const std::atomic<bool>* stop,
                              Logger& logger) {
   write_traits(given);

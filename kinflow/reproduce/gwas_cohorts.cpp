@@ -24,11 +24,29 @@ constexpr double kTypeOne = 1e-3;
 /// A locus is true where a causal variant is as near as this to its index variant.
 constexpr std::int64_t kNearBases = 500'000;
 
-SimulateCohortOptions cohort_options(std::uint64_t seed, bool quick) {
+/// Families with heritable biomarkers and loci of which about half can be found.
+SimulateCohortOptions power_options(std::uint64_t seed, bool quick) {
   SimulateCohortOptions options;
   options.seed = seed;
-  options.null_chromosomes = 6;
-  if (quick) options.people = 800;
+  options.people = quick ? 1000 : 2000;
+  options.snps = 8000;
+  options.loci = 36;
+  options.relatives = 1;
+  options.heritability = 0.6;
+  options.populations = 2;
+  options.fst = 0.02;
+  return options;
+}
+
+/// The last half of the chromosomes has no effects, and variants that are almost
+/// independent of each other, so that their p-values say much.
+SimulateCohortOptions null_options(std::uint64_t seed, bool quick) {
+  auto options = power_options(seed, quick);
+  options.snps = quick ? 8000 : 16000;
+  options.populations = 3;
+  options.fst = 0.05;
+  options.null_chromosomes = options.chromosomes / 2;
+  options.ld_length = options.spacing / 2;
   return options;
 }
 
@@ -55,26 +73,41 @@ json outcome_of(const GwasTrialMethod& method, const GwasInputs& inputs,
     }
     wrong += !is_true;
   }
-  // Chromosomes without effects, where every p-value is one of chance.
-  const auto first_null = cohort.options.chromosomes - cohort.options.null_chromosomes;
-  const auto is_null = [&](std::size_t variant) {
-    return std::stoll(variants[variant].chromosome) > first_null;
-  };
+  return {{"name", method.name}, {"true", found.size()}, {"false", wrong}};
+}
+
+/// The p-values of a method where nothing acts.
+json null_outcome_of(const GwasTrialMethod& method) {
   std::int64_t tests = 0, hits = 0;
   double inflation = 0;
   for (const auto& p : method.uniform_p) {
-    std::vector<double> null_p;
-    for (std::size_t v = 0; v < p.size(); ++v) {
-      if (!std::isnan(p[v]) && is_null(v)) null_p.push_back(p[v]);
+    for (const double value : p) {
+      tests += !std::isnan(value);
+      hits += value < kTypeOne;
     }
-    tests += static_cast<std::int64_t>(null_p.size());
-    hits += std::count_if(null_p.begin(), null_p.end(),
-                          [](double value) { return value < kTypeOne; });
-    inflation += genomic_inflation(null_p, method.degrees) /
+    inflation += genomic_inflation(p, method.degrees) /
                  static_cast<double>(method.uniform_p.size());
   }
-  return {{"name", method.name},    {"true", found.size()}, {"false", wrong},
-          {"inflation", inflation}, {"null_tests", tests},  {"null_hits", hits}};
+  return {{"name", method.name},
+          {"inflation", inflation},
+          {"tests", tests},
+          {"hits", hits}};
+}
+
+GwasTrial trial_of(const ExperimentOptions& options, const std::string& folder,
+                   std::uint64_t seed) {
+  GwasTrial trial;
+  trial.data.bfile = folder + "/cohort";
+  trial.data.traits.path = folder + "/pheno.tsv";
+  trial.data.covariates.path = folder + "/covar.tsv";
+  trial.data.variants.least_minor_frequency = 0.05;
+  trial.data.variants.with_nonfounders = true;
+  trial.data.leave_chromosome_out = true;
+  trial.seed = seed;
+  trial.device = options.device;
+  trial.directory = folder + "/flows";
+  trial.stop = options.stop;
+  return trial;
 }
 
 /// Values of one method over all cohorts.
@@ -118,31 +151,49 @@ std::string power_table(const std::vector<json>& cohorts) {
   return table.markdown();
 }
 
+struct Comparison {
+  const char* method;
+  const char* against;
+};
+
+std::vector<Comparison> comparisons() {
+  using namespace gwas_method;
+  return {{kAdjusted, kSingle},
+          {kAdjusted, kRankNormal},
+          {kAdjusted, kBaseline},
+          {kAdjustedOfScores, kSingle},
+          {kAdjustedOfScores, kRankNormal},
+          {kAdjustedOfScores, kBaselineOfScores},
+          {kAdjustedOfScores, kAdjusted}};
+}
+
 std::string difference_table(const std::vector<json>& cohorts) {
-  TextTable table({{"adjusted flow against", Align::kLeft},
-                   {"more true loci"},
+  TextTable table({{"method", Align::kLeft},
+                   {"against", Align::kLeft},
+                   {"more true loci of a cohort"},
+                   {"in percent"},
                    {"p"},
                    {"more false loci"}});
-  const auto adjusted = values(cohorts, gwas_method::kAdjusted, "true");
-  const auto wrong = values(cohorts, gwas_method::kAdjusted, "false");
-  for (const auto& method : gwas_methods()) {
-    if (method == gwas_method::kAdjusted) continue;
-    const auto test = paired_test(values(cohorts, method, "true"), adjusted);
-    const auto more_wrong = paired_test(values(cohorts, method, "false"), wrong);
+  for (const auto& [method, against] : comparisons()) {
+    const auto found = values(cohorts, method, "true");
+    const auto other = values(cohorts, against, "true");
+    const auto test = paired_test(other, found);
+    const auto wrong = paired_test(values(cohorts, against, "false"),
+                                   values(cohorts, method, "false"));
     table.add_row(
-        {method,
+        {method, against,
          fmt::format("{:.2f} ± {:.2f}", test.mean_difference, test.standard_error),
+         fmt::format("{:+.1f}%", 100 * (sum(found) / sum(other) - 1)),
          p_value_text(test.p_value),
-         fmt::format("{:.2f} ± {:.2f}", more_wrong.mean_difference,
-                     more_wrong.standard_error)});
+         fmt::format("{:.2f} ± {:.2f}", wrong.mean_difference, wrong.standard_error)});
   }
   return table.markdown();
 }
 
 std::vector<double> type_one(const std::vector<json>& cohorts,
                              const std::string& method) {
-  auto rates = values(cohorts, method, "null_hits");
-  const auto tests = values(cohorts, method, "null_tests");
+  auto rates = values(cohorts, method, "hits");
+  const auto tests = values(cohorts, method, "tests");
   for (std::size_t i = 0; i < rates.size(); ++i) rates[i] /= tests[i];
   return rates;
 }
@@ -153,73 +204,81 @@ std::string null_table(const std::vector<json>& cohorts) {
                    {"inflation"},
                    {"share of p < 0.001"}});
   for (const auto& method : gwas_methods()) {
-    table.add_row({method,
-                   fmt::format("{:.0f}", sum(values(cohorts, method, "null_tests"))),
+    table.add_row({method, fmt::format("{:.0f}", sum(values(cohorts, method, "tests"))),
                    with_error(values(cohorts, method, "inflation"), 4),
                    with_error(type_one(cohorts, method), 5)});
   }
   return table.markdown();
 }
 
-std::string claim_table(const std::vector<json>& cohorts) {
-  TextTable table(
-      {{"claim", Align::kLeft}, {"bar"}, {"measured"}, {"reached", Align::kLeft}});
-  const auto add = [&](const std::string& claim, const std::string& bar,
-                       const std::string& measured, bool is_reached) {
-    table.add_row({claim, bar, measured, is_reached ? "yes" : "no"});
-  };
+class Claims {
+ public:
+  void add(const std::string& claim, const std::string& bar,
+           const std::string& measured, bool is_reached) {
+    table_.add_row({claim, bar, measured, is_reached ? "yes" : "no"});
+  }
+  std::string markdown() const { return table_.markdown(); }
+
+ private:
+  TextTable table_{
+      {{"claim", Align::kLeft}, {"bar"}, {"measured"}, {"reached", Align::kLeft}}};
+};
+
+std::string power_claims(const std::vector<json>& cohorts) {
+  using namespace gwas_method;
+  Claims claims;
   const auto total = [&](const char* method, const char* key) {
     return sum(values(cohorts, method, key));
   };
-  const double gain =
-      total(gwas_method::kAdjusted, "true") / total(gwas_method::kSingle, "true") - 1;
-  add("adjusted flow: more true loci than single", "8%",
-      fmt::format("{:.1f}%", 100 * gain), gain >= 0.08);
-  const auto beside = paired_test(values(cohorts, gwas_method::kBaseline, "true"),
-                                  values(cohorts, gwas_method::kAdjusted, "true"));
-  add("adjusted flow: more true loci than the baseline flow", "> 0",
-      fmt::format("{:.2f} a cohort, p = {}", beside.mean_difference,
-                  p_value_text(beside.p_value)),
-      beside.mean_difference > 0);
-  for (const auto* other : {gwas_method::kSingle, gwas_method::kBaseline}) {
-    add(fmt::format("adjusted flow: false loci, {} has {:.0f}", other,
-                    total(other, "false")),
-        fmt::format("<= {:.0f}", total(other, "false")),
-        fmt::format("{:.0f}", total(gwas_method::kAdjusted, "false")),
-        total(gwas_method::kAdjusted, "false") <= total(other, "false"));
-  }
+  const auto add_pair = [&](const char* adjusted, const char* baseline) {
+    const double gain = total(adjusted, "true") / total(kSingle, "true") - 1;
+    claims.add(fmt::format("{}: more true loci than single", adjusted), "8%",
+               fmt::format("{:.1f}%", 100 * gain), gain >= 0.08);
+    const auto test = paired_test(values(cohorts, baseline, "true"),
+                                  values(cohorts, adjusted, "true"));
+    claims.add(fmt::format("{}: more true loci than {}", adjusted, baseline), "> 0",
+               fmt::format("{:.2f} of a cohort, p = {}", test.mean_difference,
+                           p_value_text(test.p_value)),
+               test.mean_difference > 0);
+    for (const auto* other : {kSingle, baseline}) {
+      const auto wrong = paired_test(values(cohorts, other, "false"),
+                                     values(cohorts, adjusted, "false"));
+      claims.add(fmt::format("{}: no more false loci than {}", adjusted, other),
+                 fmt::format("{:.0f}, or by chance (p > 0.05)", total(other, "false")),
+                 fmt::format("{:.0f}, p = {}", total(adjusted, "false"),
+                             p_value_text(wrong.p_value)),
+                 wrong.mean_difference <= 0 || wrong.p_value > 0.05);
+    }
+  };
+  add_pair(kAdjusted, kBaseline);
+  add_pair(kAdjustedOfScores, kBaselineOfScores);
+  return claims.markdown();
+}
+
+std::string null_claims(const std::vector<json>& cohorts) {
+  Claims claims;
   for (const auto& method : gwas_methods()) {
     const auto inflation =
         mean_and_standard_error(values(cohorts, method, "inflation"));
-    add("inflation under the null: " + method, "1 ± 0.02",
-        fmt::format("{:.4f}", inflation.mean), std::abs(inflation.mean - 1) <= 0.02);
+    claims.add("inflation: " + method, "1 ± 0.02",
+               fmt::format("{:.4f} ± {:.4f}", inflation.mean, inflation.standard_error),
+               std::abs(inflation.mean - 1) <= 0.02);
     const auto rate = mean_and_standard_error(type_one(cohorts, method));
-    add("share of p < 0.001 under the null: " + method, "0.001 within 2 errors",
-        fmt::format("{:.5f} ± {:.5f}", rate.mean, rate.standard_error),
-        std::abs(rate.mean - kTypeOne) <= 2 * rate.standard_error);
+    claims.add("share of p < 0.001: " + method, "0.001 within 2 errors",
+               fmt::format("{:.5f} ± {:.5f}", rate.mean, rate.standard_error),
+               std::abs(rate.mean - kTypeOne) <= 2 * rate.standard_error);
   }
-  return table.markdown();
+  return claims.markdown();
 }
 
 }  // namespace
 
-json run_gwas_cohort(const ExperimentOptions& options, std::uint64_t seed,
-                     Logger& logger) {
-  const auto folder = options.directory + "/cohort";
-  const auto cohort =
-      write_simulated_cohort(folder, cohort_options(seed, options.quick),
-                             {.threads = options.threads, .stop = options.stop});
-  GwasTrial trial;
-  trial.data.bfile = folder + "/cohort";
-  trial.data.traits.path = folder + "/pheno.tsv";
-  trial.data.covariates.path = folder + "/covar.tsv";
-  trial.data.variants.least_minor_frequency = 0.05;
-  trial.data.variants.with_nonfounders = true;
-  trial.data.leave_chromosome_out = true;
-  trial.flow = gwas_flow(options, seed);
-  trial.directory = folder + "/flows";
-  trial.threads = options.threads;
-  trial.stop = options.stop;
+json run_power_cohort(const ExperimentOptions& options, std::uint64_t seed,
+                      Logger& logger) {
+  const auto folder = fmt::format("{}/cohort-{}", options.directory, seed);
+  const auto cohort = write_simulated_cohort(folder, power_options(seed, options.quick),
+                                             {.stop = options.stop});
+  const auto trial = trial_of(options, folder, seed);
   GwasInputs inputs(trial.data, logger);
   json result = {{"people", inputs.count()},
                  {"variants", inputs.tested()},
@@ -232,11 +291,36 @@ json run_gwas_cohort(const ExperimentOptions& options, std::uint64_t seed,
   return result;
 }
 
-std::string gwas_cohort_report(const std::vector<json>& cohorts) {
-  std::string text = power_table(cohorts);
+json run_null_cohort(const ExperimentOptions& options, std::uint64_t seed,
+                     Logger& logger) {
+  const auto folder = fmt::format("{}/null-{}", options.directory, seed);
+  const auto wanted = null_options(seed, options.quick);
+  write_simulated_cohort(folder, wanted, {.stop = options.stop});
+  auto trial = trial_of(options, folder, seed);
+  trial.data.variants.chromosomes = {fmt::format(
+      "{}-{}", wanted.chromosomes - wanted.null_chromosomes + 1, wanted.chromosomes)};
+  GwasInputs inputs(trial.data, logger);
+  json result = {{"people", inputs.count()},
+                 {"variants", inputs.tested()},
+                 {"methods", json::array()}};
+  for (const auto& method : run_gwas_trial(trial, inputs, logger)) {
+    result["methods"].push_back(null_outcome_of(method));
+  }
+  std::filesystem::remove_all(folder);
+  return result;
+}
+
+std::string power_report(const std::vector<json>& cohorts) {
+  const auto text = power_table(cohorts);
   if (cohorts.size() < 2) return text;
-  return fmt::format("{}\n{}\n{}\n{}", text, difference_table(cohorts),
-                     null_table(cohorts), claim_table(cohorts));
+  return fmt::format("{}\n{}\n{}", text, difference_table(cohorts),
+                     power_claims(cohorts));
+}
+
+std::string null_report(const std::vector<json>& cohorts) {
+  const auto text = null_table(cohorts);
+  if (cohorts.size() < 2) return text;
+  return fmt::format("{}\n{}", text, null_claims(cohorts));
 }
 
 }  // namespace kinflow

@@ -11,12 +11,16 @@
 
 namespace kinflow {
 
-/// What every method found in one cohort, which is simulated in the folder of the
-/// experiment and removed.
-nlohmann::json run_gwas_cohort(const ExperimentOptions& options, std::uint64_t seed,
-                               Logger& logger);
+/// The loci that every method finds in a cohort with causal ones. The cohort is
+/// simulated in the folder of the experiment and removed; one thread does it all.
+nlohmann::json run_power_cohort(const ExperimentOptions& options, std::uint64_t seed,
+                                Logger& logger);
+/// True and false loci over all cohorts, differences and claims.
+std::string power_report(const std::vector<nlohmann::json>& cohorts);
 
-/// True and false loci, p-values where nothing acts, and claims, over all cohorts.
-std::string gwas_cohort_report(const std::vector<nlohmann::json>& cohorts);
+/// The p-values that every method has on chromosomes without effects.
+nlohmann::json run_null_cohort(const ExperimentOptions& options, std::uint64_t seed,
+                               Logger& logger);
+std::string null_report(const std::vector<nlohmann::json>& cohorts);
 
 }  // namespace kinflow

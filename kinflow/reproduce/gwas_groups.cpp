@@ -43,9 +43,9 @@ json run_gwas_group(const ExperimentOptions& options, const std::string& data,
   trial.data.variants.autosomes = kMouseAutosomes;
   trial.data.variants.without_haploid = true;
   trial.data.variants.least_minor_frequency = 0.05;
-  trial.flow = gwas_flow(options, seed);
-  trial.directory = options.directory + "/flows";
-  trial.threads = options.threads;
+  trial.seed = seed;
+  trial.device = options.device;
+  trial.directory = fmt::format("{}/{}-{}", options.directory, group.name, seed);
   trial.stop = options.stop;
   GwasInputs inputs(trial.data, logger);
   json result = {{"group", group.name},

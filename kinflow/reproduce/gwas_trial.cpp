@@ -64,19 +64,31 @@ class Trial {
     }
     sets_.push_back({gwas_method::kRankNormal, normal});
     std::filesystem::create_directories(trial_.directory);
-    sets_.push_back({gwas_method::kBaseline, latents("baseline", "")});
     const auto file = trial_.directory + "/relationship.grm.bin";
     write_relationship(file, inputs_.relationship());
-    sets_.push_back({gwas_method::kAdjusted, latents("adjusted", file)});
+    const auto add = [&](const char* name, const NamedColumns& traits,
+                         const std::string& relationship) {
+      sets_.push_back({name, latents(name, traits, relationship)});
+    };
+    add(gwas_method::kBaseline, residuals_, "");
+    add(gwas_method::kAdjusted, residuals_, file);
+    add(gwas_method::kBaselineOfScores, normal, "");
+    add(gwas_method::kAdjustedOfScores, normal, file);
   }
 
-  NamedColumns latents(const std::string& name, const std::string& relationship) const {
-    return latents_of_flow({.traits = residuals_,
+  NamedColumns latents(const std::string& name, const NamedColumns& traits,
+                       const std::string& relationship) const {
+    auto fit = default_trait_flow(/*adjusted=*/!relationship.empty());
+    fit.train.seed = fit.flow.permutation_seed = trial_.seed;
+    fit.device = trial_.device;
+    fit.threads = trial_.threads;
+    fit.inference = false;
+    return latents_of_flow({.traits = traits,
                             .context = {},
                             .ids = inputs_.ids(),
                             .relationship = relationship,
                             .relationship_ids = {},
-                            .fit = trial_.flow,
+                            .fit = fit,
                             .table = trial_.directory + "/" + name + ".tsv",
                             .directory = trial_.directory + "/" + name},
                            trial_.stop, logger_);
@@ -119,19 +131,9 @@ std::vector<GwasTrialMethod> run_gwas_trial(const GwasTrial& trial, GwasInputs& 
 }
 
 std::vector<std::string> gwas_methods() {
-  return {gwas_method::kSingle, gwas_method::kRankNormal, gwas_method::kBaseline,
-          gwas_method::kAdjusted};
-}
-
-FitRequest gwas_flow(const ExperimentOptions& options, std::uint64_t seed) {
-  FitRequest request;
-  DependenceRequest related;
-  related.relationships = {"relationship"};
-  request.train = default_train_options(related);
-  request.train.seed = request.flow.permutation_seed = seed;
-  request.device = options.device;
-  request.threads = options.threads;
-  return request;
+  return {gwas_method::kSingle,           gwas_method::kRankNormal,
+          gwas_method::kBaseline,         gwas_method::kAdjusted,
+          gwas_method::kBaselineOfScores, gwas_method::kAdjustedOfScores};
 }
 
 std::vector<Locus> loci_of(const GwasTrialMethod& method, const GwasInputs& inputs) {

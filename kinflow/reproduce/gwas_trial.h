@@ -9,8 +9,6 @@
 #include "kinflow/core/log.h"
 #include "kinflow/genetics/clump.h"
 #include "kinflow/gwas/gwas_inputs.h"
-#include "kinflow/reproduce/experiments.h"
-#include "kinflow/train/fit.h"
 
 namespace kinflow {
 
@@ -19,13 +17,16 @@ inline constexpr const char* kSingle = "single";
 inline constexpr const char* kRankNormal = "rank-normal, joint";
 inline constexpr const char* kBaseline = "baseline flow";
 inline constexpr const char* kAdjusted = "adjusted flow";
+inline constexpr const char* kBaselineOfScores = "baseline flow of rank-normal";
+inline constexpr const char* kAdjustedOfScores = "adjusted flow of rank-normal";
 }  // namespace gwas_method
 std::vector<std::string> gwas_methods();
 
 /// What is tested, and how its flows are trained.
 struct GwasTrial {
   GwasData data;
-  FitRequest flow;        ///< as `gwas` has it by default; both flows are trained so
+  std::uint64_t seed = 0;  ///< of the flows
+  std::string device = "cpu";
   std::string directory;  ///< for the flows
   std::int64_t threads = 1;
   const std::atomic<bool>* stop = nullptr;
@@ -44,13 +45,11 @@ struct GwasTrialMethod {
 };
 
 /// Single traits as rank-normal residuals; the same tested jointly; the latents of a
-/// flow that takes people as independent; and of one that knows their relationship. All
-/// by score tests in one pass over the genotypes.
+/// flow of residuals that takes people as independent, and of one that knows their
+/// relationship; and of such flows of the rank-normal residuals. Flows are trained as
+/// `kinflow gwas` does by default. All by score tests in one pass over the genotypes.
 std::vector<GwasTrialMethod> run_gwas_trial(const GwasTrial& trial, GwasInputs& inputs,
                                             Logger& logger);
-
-/// How `kinflow gwas` trains flows of related people by default.
-FitRequest gwas_flow(const ExperimentOptions& options, std::uint64_t seed);
 
 /// Loci at a level of 0.05 over all variants of the study (Bonferroni).
 std::vector<Locus> loci_of(const GwasTrialMethod& method, const GwasInputs& inputs);
