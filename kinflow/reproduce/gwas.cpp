@@ -96,9 +96,13 @@ ExperimentReport reproduce_gwas(const ExperimentOptions& options,
     parts.push_back({fmt::format("cohort-{}", seed),
                      [&, seed] { return run_power_cohort(options, seed, silent); }});
   }
-  for (const auto seed : seeds_of(options)) {
-    parts.push_back({fmt::format("null-{}", seed),
-                     [&, seed] { return run_null_cohort(options, seed, silent); }});
+  for (const double environment : {0.0, kFamilyEnvironment}) {
+    for (const auto seed : seeds_of(options)) {
+      parts.push_back(
+          {fmt::format("null-{}-{}", environment, seed), [&, environment, seed] {
+             return run_null_cohort(options, seed, environment, silent);
+           }});
+    }
   }
   const auto groups = data.empty() ? std::vector<TraitGroup>() : mice_groups();
   const auto repeats = options.quick ? 1 : kGroupRepeats;
@@ -114,15 +118,18 @@ ExperimentReport reproduce_gwas(const ExperimentOptions& options,
   const auto place = study_place(options, "gwas", {{"data", data}});
   const StudyFolder folder(place.directory, place.description);
   const auto results = run_parts(parts, folder, options, logger);
-  const auto seeds = static_cast<std::ptrdiff_t>(options.seeds);
+  const auto piece = [&](std::int64_t number) {
+    const auto first = results.begin() + number * options.seeds;
+    return std::vector<json>(first, first + options.seeds);
+  };
   ExperimentReport report;
   report.markdown = heading("Association studies", options) +
                     provenance(options, "gwas", folder.seconds()) + kPower +
-                    power_report({results.begin(), results.begin() + seeds}) + kNull +
-                    null_report({results.begin() + seeds, results.begin() + 2 * seeds});
+                    power_report(piece(0)) + kNull + null_report(piece(1), piece(2));
   if (!groups.empty()) {
-    report.markdown += kGroups + gwas_group_report(groups, {results.begin() + 2 * seeds,
-                                                            results.end()});
+    report.markdown +=
+        kGroups +
+        gwas_group_report(groups, {results.begin() + 3 * options.seeds, results.end()});
   }
   write_report(options.directory, "gwas", report);
   return report;

@@ -40,13 +40,15 @@ SimulateCohortOptions power_options(std::uint64_t seed, bool quick) {
 
 /// The last half of the chromosomes has no effects, and variants that are almost
 /// independent of each other, so that their p-values say much.
-SimulateCohortOptions null_options(std::uint64_t seed, bool quick) {
+SimulateCohortOptions null_options(std::uint64_t seed, bool quick,
+                                   double family_environment) {
   auto options = power_options(seed, quick);
   options.snps = quick ? 8000 : 16000;
   options.populations = 3;
   options.fst = 0.05;
   options.null_chromosomes = options.chromosomes / 2;
   options.ld_length = options.spacing / 2;
+  options.family_environment = family_environment;
   return options;
 }
 
@@ -292,9 +294,10 @@ json run_power_cohort(const ExperimentOptions& options, std::uint64_t seed,
 }
 
 json run_null_cohort(const ExperimentOptions& options, std::uint64_t seed,
-                     Logger& logger) {
-  const auto folder = fmt::format("{}/null-{}", options.directory, seed);
-  const auto wanted = null_options(seed, options.quick);
+                     double family_environment, Logger& logger) {
+  const auto folder =
+      fmt::format("{}/null-{}-{}", options.directory, family_environment, seed);
+  const auto wanted = null_options(seed, options.quick, family_environment);
   write_simulated_cohort(folder, wanted, {.stop = options.stop});
   auto trial = trial_of(options, folder, seed);
   trial.data.variants.chromosomes = {fmt::format(
@@ -317,8 +320,14 @@ std::string power_report(const std::vector<json>& cohorts) {
                      power_claims(cohorts));
 }
 
-std::string null_report(const std::vector<json>& cohorts) {
-  const auto text = null_table(cohorts);
+std::string null_report(const std::vector<json>& cohorts,
+                        const std::vector<json>& with_environment) {
+  const auto text = fmt::format(
+      "{}\nThe same with a family environment of {:.0f}% of the variance, which is in "
+      "no "
+      "relationship matrix, so that relatives are more alike than any of the models "
+      "knows:\n\n{}",
+      null_table(cohorts), 100 * kFamilyEnvironment, null_table(with_environment));
   if (cohorts.size() < 2) return text;
   return fmt::format("{}\n{}", text, null_claims(cohorts));
 }

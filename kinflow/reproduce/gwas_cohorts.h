@@ -18,9 +18,14 @@ nlohmann::json run_power_cohort(const ExperimentOptions& options, std::uint64_t 
 /// True and false loci over all cohorts, differences and claims.
 std::string power_report(const std::vector<nlohmann::json>& cohorts);
 
+/// Of the variance, in cohorts where families have one.
+inline constexpr double kFamilyEnvironment = 0.1;
+
 /// The p-values that every method has on chromosomes without effects.
 nlohmann::json run_null_cohort(const ExperimentOptions& options, std::uint64_t seed,
-                               Logger& logger);
-std::string null_report(const std::vector<nlohmann::json>& cohorts);
+                               double family_environment, Logger& logger);
+/// @param with_environment  the same number of cohorts with kFamilyEnvironment
+std::string null_report(const std::vector<nlohmann::json>& cohorts,
+                        const std::vector<nlohmann::json>& with_environment);
 
 }  // namespace kinflow
