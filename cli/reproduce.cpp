@@ -24,19 +24,23 @@ struct Given {
 using Run = std::function<ExperimentReport(const ExperimentOptions&)>;
 
 // A verb for an experiment, which runs it and shows what it came to.
-// @param repeats  whether it trains sweeps on several seeds
+// @param seeds  repetitions by default; 0: it is not repeated
 CLI::App* add_experiment(CLI::App& app, const std::string& name,
-                         const std::string& help, const Run& run, bool repeats = true) {
+                         const std::string& help, const Run& run,
+                         std::int64_t seeds = ExperimentOptions{}.seeds) {
   auto given = std::make_shared<Given>();
   auto* verb = app.add_subcommand(name, help);
   auto& options = given->options;
   auto* out = verb->add_option("--out", options.directory, "Folder of the results");
   out->required();
-  if (repeats) {
+  if (seeds > 0) {
+    options.seeds = seeds;
     out->description(
         "Folder of the results; the same command goes on with one that was left "
         "unfinished");
-    verb->add_option("--seeds", given->seeds, "Repetitions (default: 10, quick: 2)")
+    verb->add_option(
+            "--seeds", given->seeds,
+            fmt::format("Repetitions (default: {}, quick: {})", seeds, kQuickSeeds))
         ->check(integer_in(1, 1000));
     verb->add_option("--first-seed", options.first_seed,
                      "Seed of the first repetition; those of other seeds have a "
@@ -96,7 +100,7 @@ void add_reproduce(CLI::App& app, Console& console) {
       [&console](const ExperimentOptions& options) {
         return reproduce_teaser(options, console);
       },
-      /*repeats=*/false);
+      /*seeds=*/0);
   auto source = std::make_shared<PriceSource>();
   auto* stocks = add_experiment(
       *reproduce, "stocks", "Stock data pairs: daily log returns, dependent by pair",
@@ -137,7 +141,8 @@ void add_reproduce(CLI::App& app, Console& console) {
       "Association studies: simulated cohorts with known loci, and real data",
       [mice, &console](const ExperimentOptions& options) {
         return reproduce_gwas(options, *mice, console);
-      });
+      },
+      /*seeds=*/20);
   gwas->add_option("--data", *mice,
                    "Folder of PREFIX.bed, .bim and .fam, and pheno.tsv of the "
                    "heterogeneous stock mice (default: simulated cohorts alone)");
