@@ -2,6 +2,7 @@
 #include "kinflow/gwas/gwas.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
