@@ -2,7 +2,6 @@
 #include "kinflow/gwas/trait_sets.h"
 
 #include "kinflow/genetics/trait_values.h"
-#include "kinflow/gwas/flow_traits.h"
 
 namespace kinflow {
 namespace {
@@ -15,25 +14,34 @@ NamedColumns residuals_of(const GwasInputs& inputs) {
 
 }  // namespace
 
+FlowTraits flow_traits(const GwasRequest& request, const GwasInputs& inputs,
+                       const std::string& relationship) {
+  const auto& people = inputs.people();
+  const bool in_context = request.covariate_use == CovariateUse::context &&
+                          !people.covariates.names.empty();
+  return {.traits = in_context ? people.traits : residuals_of(inputs),
+          .context = in_context ? people.covariates : NamedColumns{},
+          .ids = inputs.ids(),
+          .relationship = relationship,
+          .relationship_ids = inputs.data().relationship_ids,
+          .fit = request.flow,
+          .table = request.out + ".traits.tsv",
+          .directory = request.out + ".model"};
+}
+
 TraitSet joint_set(const GwasRequest& request, const GwasInputs& inputs,
                    const std::string& relationship, const std::atomic<bool>* stop,
                    Logger& logger) {
-  const auto& people = inputs.people();
-  if (request.transform == TraitTransform::none) return {"traits", people.traits};
-  if (request.transform == TraitTransform::rank_normal) {
-    return {"rank-normal", rank_normal_scores(residuals_of(inputs), inputs.count())};
+  switch (request.transform) {
+    case TraitTransform::none:
+      return {"traits", inputs.people().traits};
+    case TraitTransform::rank_normal:
+      return {"rank-normal", rank_normal_scores(residuals_of(inputs), inputs.count())};
+    case TraitTransform::flow:
+      break;
   }
-  const bool in_context = request.covariate_use == CovariateUse::context &&
-                          !people.covariates.names.empty();
-  const FlowTraits flow{.traits = in_context ? people.traits : residuals_of(inputs),
-                        .context = in_context ? people.covariates : NamedColumns{},
-                        .ids = inputs.ids(),
-                        .relationship = relationship,
-                        .relationship_ids = inputs.data().relationship_ids,
-                        .fit = request.flow,
-                        .table = request.out + ".traits.tsv",
-                        .directory = request.out + ".model"};
-  return {"flow", latents_of_flow(flow, stop, logger)};
+  return {"flow",
+          latents_of_flow(flow_traits(request, inputs, relationship), stop, logger)};
 }
 
 TraitSet single_set(const GwasInputs& inputs) {
