@@ -118,7 +118,7 @@ void require_semidefinite(std::vector<double> matrix, std::int64_t rows,
 
 std::optional<double> clip_negative_eigenvalues(std::vector<double>& matrix,
                                                 std::int64_t rows) {
-  constexpr double kRounding = 1e-9;
+  constexpr double kRounding = 5e-9;
   const auto n = static_cast<std::size_t>(rows);
   double trace = 0;
   for (std::size_t i = 0; i < n; ++i) trace += matrix[i * n + i];
@@ -126,7 +126,9 @@ std::optional<double> clip_negative_eigenvalues(std::vector<double>& matrix,
   auto vectors = matrix;
   const auto values = eigenvalues(vectors, rows, 'V');
   const double smallest = values.front();
-  if (smallest >= -kRounding * trace) return std::nullopt;
+  if (smallest >= -kRounding * static_cast<double>(rows) * values.back()) {
+    return std::nullopt;
+  }
   for (std::size_t j = 0; j < n; ++j) {
     cblas_dscal(static_cast<int>(rows), std::sqrt(std::max(values[j], 0.0)),
                 &vectors[j * n], 1);

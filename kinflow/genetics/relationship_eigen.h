@@ -34,9 +34,10 @@ void require_semidefinite(std::vector<double> matrix, std::int64_t rows,
                           const std::string& source);
 
 /// Sets the negative eigenvalues of a matrix to 0, where there are some beyond
-/// rounding, and gives the smallest one; nothing, with the matrix left as it is, where
-/// there are none. A mean over the variants that two people both have, as GCTA's matrix
-/// is one, can have some where genotypes are missing.
+/// rounding (5e-9 of the largest one for each row), and gives the smallest one;
+/// nothing, with the matrix left as it is, where there are none. A mean over the
+/// variants that two people both have, as GCTA's matrix is one, can have some where
+/// genotypes are missing.
 std::optional<double> clip_negative_eigenvalues(std::vector<double>& matrix,
                                                 std::int64_t rows);
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/one_thread.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/train/run_folder.h"
 
@@ -31,7 +32,7 @@ void write_traits(const FlowTraits& given, const std::string& path) {
 
 /// The hash that the file of the traits has once it is written.
 std::string hash_of_traits(const FlowTraits& given) {
-  const auto path = given.table + ".new";
+  const auto path = given.directory + ".new.tsv";
   write_traits(given, path);
   const auto hash = file_hash(path);
   std::filesystem::remove(path);
@@ -116,6 +117,7 @@ NamedColumns latents_of_flow(const FlowTraits& given, const std::atomic<bool>* s
         .t()
         .contiguous();
   };
+  const OneThreadEach one_thread;
   const auto latents =
       model
           .to_latent(tensor(given.traits),

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "kinflow/core/atomic_file.h"
+#include "kinflow/core/blas_threads.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/hash.h"
 #include "kinflow/core/version.h"
@@ -82,8 +83,9 @@ void warn_of_null_models(const std::vector<NullModel>& models, const std::string
   }
 }
 
-/// InputError where files with this prefix cannot be made.
-void check_place(const std::string& prefix) {
+/// InputError where the files of a run cannot be made.
+void check_place(const GwasRequest& request) {
+  const auto& prefix = request.out;
   const auto folder = std::filesystem::absolute(prefix).parent_path();
   if (prefix.empty() || prefix.ends_with('/')) {
     throw InputError(
@@ -95,6 +97,12 @@ void check_place(const std::string& prefix) {
   }
   if (::access(folder.c_str(), W_OK) != 0) {
     throw InputError(system_message(prefix, "write"));
+  }
+  for (const auto& file : gwas_files(request)) {
+    const bool may_be_folder = file.ends_with(".partial") || file.ends_with(".model");
+    if (may_be_folder || !std::filesystem::is_directory(file)) continue;
+    throw InputError(
+        fmt::format("{}: expected a file or nothing, found a folder", file));
   }
 }
 
@@ -247,6 +255,8 @@ class Study {
   }
 
   void test(const std::vector<TraitSet>& sets, PartialResults& partial) {
+    // The last digits of a decomposition depend on the threads of BLAS.
+    const BlasInCallingThread one_thread;
     const auto covariates =
         with_intercept(inputs_.people().covariates, inputs_.count());
     const auto start = Clock::now();
@@ -416,7 +426,7 @@ std::vector<std::string> gwas_files(const GwasRequest& request) {
 
 GwasResult run_gwas(const GwasRequest& request, const std::atomic<bool>* stop,
                     RunLog& log) {
-  check_place(request.out);
+  check_place(request);
   try {
     return Study(request, stop, log).run();
   } catch (const Interrupted&) {

@@ -128,7 +128,7 @@ GwasNeeds estimate_needs(const GwasRequest& request, const GwasInputs& inputs) {
   }
   needs.bytes = 8 * n * n * matrices + kScanBlock * threads * n * kBytesOfGenotype +
                 static_cast<double>(inputs.variants().in_file) * kBytesOfVariant;
-  needs.seconds = groups * kDecomposition * n * n * n / full / std::sqrt(threads) +
+  needs.seconds = groups * kDecomposition * n * n * n / full +
                   2 * n * n * tested / single / threads;
   if (inputs.relationship_is_computed()) {
     const auto variants = static_cast<double>(inputs.relationship_variants().size());

@@ -1,12 +1,14 @@
 // Residuals, normal scores and latents.
 #include "kinflow/gwas/trait_sets.h"
 
+#include "kinflow/core/blas_threads.h"
 #include "kinflow/genetics/trait_values.h"
 
 namespace kinflow {
 namespace {
 
 NamedColumns residuals_of(const GwasInputs& inputs) {
+  const BlasInCallingThread one_thread;
   const auto& people = inputs.people();
   return residuals(people.traits, with_intercept(people.covariates, inputs.count()),
                    inputs.count());

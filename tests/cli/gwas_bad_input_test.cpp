@@ -197,7 +197,7 @@ TEST_F(BadGwas, BrokenGenotypeFiles) {
   auto individual_major = bytes;
   individual_major[2] = 0;
   folder_.write("t.bed", individual_major);
-  expect_refused(gwas(), {"t.bed", "individual"});
+  expect_refused(gwas(), {"t.bed", "one row for each variant", "one for each person"});
   folder_.write("t.bed", "");
   expect_refused(gwas(), {"t.bed", "empty"});
   folder_.write("t.bed", bytes);
@@ -376,7 +376,7 @@ TEST_F(BadGwas, ADiskThatFillsUp) {
   const auto before = content_below(folder_.path());
   for (const auto& arguments :
        {gwas(), gwas(Arguments{"--transform", "flow"} + small_flow("2"))}) {
-    const Outcome outcome = run_with_small_files(arguments, 1000);
+    const Outcome outcome = run_with_small_files(arguments, 1500);
     EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
     EXPECT_NE(outcome.err.find("File too large"), outcome.err.npos) << outcome.err;
     EXPECT_TRUE(content_below(folder_.path()) == before) << "files have changed";
