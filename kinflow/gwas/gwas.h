@@ -40,7 +40,8 @@ std::vector<std::string> gwas_files(const GwasRequest& request);
 /// All input is read and checked before anything is told or written. Where an
 /// InputError comes later, as that of a full disk, new files remain only if a flow is
 /// trained or variants are tested. The same call goes on with a run that was killed.
-/// Results do not depend on the number of threads.
+/// Tests do not depend on the number of threads; the latents of a flow, as any fit, by
+/// the rounding of its last digits.
 /// @param stop  Interrupted is thrown soon after this becomes true; may be null
 GwasResult run_gwas(const GwasRequest& request, const std::atomic<bool>* stop,
                     RunLog& log);

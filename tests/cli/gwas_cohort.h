@@ -85,16 +85,9 @@ class Cohort {
       : bfile(folder_.path("sim/cohort")),
         pheno(folder_.path("sim/pheno.tsv")),
         covar(folder_.path("sim/covar.tsv")) {
-    run_well({"simulate",       "--cohort",
-              "--people",       "300",
-              "--snps",         "600",
-              "--chromosomes",  "3",
-              "--loci",         "4",
-              "--seed",         "11",
-              "--heritability", "0.7",
-              "--locus-share",  "0.1",
-              "--out",          folder_.path("sim"),
-              "--threads",      "1"});
+    run_well({"simulate", "--cohort", "--people", "300", "--snps", "500",
+              "--chromosomes", "3", "--loci", "4", "--seed", "11", "--heritability",
+              "0.7", "--out", folder_.path("sim"), "--threads", "1"});
   }
 };
 
