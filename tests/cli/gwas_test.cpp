@@ -238,18 +238,21 @@ TEST_F(GwasAgainstGemma, WaldTests) {
   }
 }
 
-/// Sixty people, eight variants, two traits and a covariate, from formulas.
+/// A hundred people, eight variants, two traits and a covariate, from formulas.
 class GwasOfKnownData : public Gwas {
  protected:
   GwasOfKnownData() {
-    const int people = 60;
+    const int people = 100;
     BedContent content = random_content(people, 8, 77);
     std::string pheno = "IID\ty1\ty2\n", covar = "IID\tx\n", k;
     for (int i = 0; i < people; ++i) {
       const double x = std::sin(3.0 * i);
       const double g = content.counts[2][static_cast<std::size_t>(i)];
-      const double y1 = 0.5 * x + 0.4 * g + std::cos(1.7 * i * i);
-      const double y2 = y1 / 3 + std::sin(0.9 * i * i);
+      const int family = i / 5;
+      const double y1 = 0.5 * x + 0.4 * g + std::sin(2.3 * family * family) +
+                        0.7 * std::cos(1.7 * i * i);
+      const double y2 =
+          y1 / 3 + std::cos(3.1 * family * family) + 0.7 * std::sin(0.9 * i * i);
       pheno += fmt::format("I{}\t{}\t{}\n", i, y1, y2);
       covar += fmt::format("I{}\t{}\n", i, x);
       gemma_pheno_ += fmt::format("{}\t{}\n", y1, y2);
@@ -291,26 +294,21 @@ const std::vector<KnownTests>& known_tests() {
        "1",
        "score",
        "3",
-       {0.2804377, 0.3186146, 0.1154141, 0.5443163, 0.8394946, 0.3897639, 0.1193925,
-        0.1206282}},
-      {"y1,y2",
-       "1 2",
-       "score",
-       "3",
-       {0.09782993, 0.1187065, 0.3208888, 0.7929755, 0.3493154, 0.78595, 0.3668543,
-        0.2973762}},
+       {0.6227655, 0.3831493, 0.0005045639, 0.05981529, 0.7454797, 0.3947861, 0.878946,
+        0.321238}},
+      {"y1,y2", "1 2", "score", "3", {0, 0, 1, 1, 0, 0, 1, 0}},
       {"y1",
        "1",
        "wald",
        "1",
-       {0.1523066, 0.2124698, 0.1696426, 0.7137893, 0.8467168, 0.892774, 0.2474953,
-        0.1588167}},
+       {0.6276062, 0.3885332, 0.0002528771, 0.05900538, 0.7490658, 0.4002232, 0.8807478,
+        0.3261651}},
       {"y1,y2",
        "1 2",
        "wald",
        "1",
-       {0.09113421, 0.1136811, 0.3256773, 0.8032933, 0.3562749, 0.7975302, 0.3744272,
-        0.3030809}}};
+       {0.8974887, 0.05148213, 2.580493e-05, 0.05653209, 0.8819104, 0.06556099,
+        0.7914271, 0.5342352}}};
   return tests;
 }
 
