@@ -204,15 +204,13 @@ void run(const Given& given, const CLI::App& verb, Console& console) {
   set_threads(request.threads);
   auto inputs = given.genotypes.inputs();
   for (const auto& path : {request.data.traits.path, request.data.covariates.path,
-                           request.data.relationship}) {
+                           request.data.relationship, request.data.relationship_ids}) {
     if (!path.empty()) inputs.push_back(path);
   }
-  for (const auto* ending : {".assoc.tsv", ".loci.tsv", ".pheno", ".traits.tsv", ".id",
-                             ".null.tsv", ".log", ".grm.bin"}) {
-    check_not_an_input(request.out + ending, inputs);
-  }
-  RunLog log(console, options_in_effect(verb));
   const auto log_path = request.out + ".log";
+  check_not_an_input(log_path, inputs);
+  for (const auto& file : gwas_files(request)) check_not_an_input(file, inputs);
+  RunLog log(console, options_in_effect(verb));
   try {
     const auto result = run_gwas(request, &stop_requested(), log);
     const auto text = summary(result, request);

@@ -14,10 +14,10 @@
 #include <span>
 #include <utility>
 
-#include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/map_in_order.h"
+#include "kinflow/core/one_thread.h"
 #include "kinflow/core/random.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/table_reader.h"
@@ -37,19 +37,6 @@ std::int64_t rows_at_once(const StreamOptions& options, std::size_t columns) {
   return std::clamp(kMostCellsAtOnce / static_cast<std::int64_t>(columns),
                     std::int64_t{1}, kMostRowsAtOnce);
 }
-
-// While it lives, LibTorch and BLAS compute in the thread that calls them: the pieces
-// are what runs at the same time, and results do not depend on the number of threads.
-class OneThreadEach {
- public:
-  OneThreadEach() { set_threads(1); }
-  ~OneThreadEach() { set_threads(before_); }
-  OneThreadEach(const OneThreadEach&) = delete;
-  OneThreadEach& operator=(const OneThreadEach&) = delete;
-
- private:
-  std::int64_t before_ = at::get_num_threads();
-};
 
 void check_not_stopped(const StreamOptions& options, const std::string& job) {
   if (options.stop != nullptr && *options.stop) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace kinflow {
@@ -25,10 +27,19 @@ void center_relationship(std::vector<double>& matrix, std::int64_t rows);
 /// not a relationship that rounding has touched. NumericalError where LAPACK fails.
 RelationshipEigen eigen_of_relationship(std::vector<double> matrix, std::int64_t rows);
 
-/// Sets negative eigenvalues to 0, as matrices have them whose entries come from
-/// different variants, and gives the smallest one; 0, with the matrix as it is, where
-/// none is below -1e-8 of the trace. InputError as in eigen_of_relationship().
-double make_semidefinite(std::vector<double>& matrix, std::int64_t rows);
+/// InputError, with the file in front, where the centred matrix has an eigenvalue that
+/// eigen_of_relationship() refuses. A Cholesky factor decides, which takes a small part
+/// of the time of a decomposition, and eigenvalues where there is none.
+void require_semidefinite(std::vector<double> matrix, std::int64_t rows,
+                          const std::string& source);
+
+/// Sets the negative eigenvalues of a matrix to 0, where there are some beyond
+/// rounding (5e-9 of the largest one for each row), and gives the smallest one;
+/// nothing, with the matrix left as it is, where there are none. A mean over the
+/// variants that two people both have, as GCTA's matrix is one, can have some where
+/// genotypes are missing.
+std::optional<double> clip_negative_eigenvalues(std::vector<double>& matrix,
+                                                std::int64_t rows);
 
 /// U'M, [rows x columns], column-major like M.
 std::vector<double> rotate(const RelationshipEigen& eigen, const double* matrix,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "kinflow/core/chi_squared.h"
 #include "kinflow/core/error.h"
@@ -105,49 +106,69 @@ std::string names_of(const std::vector<std::size_t>& columns,
   return quoted_names(chosen);
 }
 
-void check_covariates(const NamedColumns& covariates, std::int64_t rows) {
+/// "FILE: covariate 'x'", for messages.
+std::string place_of(const std::string& source, const char* what,
+                     const std::string& name) {
+  return fmt::format("{}{}{} {}", source, source.empty() ? "" : ": ", what,
+                     in_quotes(name));
+}
+
+bool is_constant(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(),
+                     [&](double value) { return value == values.front(); });
+}
+
+void check_covariates(const NamedColumns& covariates, std::int64_t rows,
+                      const std::string& source) {
   const auto n = static_cast<std::size_t>(rows);
+  const auto place = [&](std::size_t column) {
+    return place_of(source, "covariate", covariates.names[column]);
+  };
   auto columns = covariates.values;
+  bool has_constant = false;
   for (std::size_t j = 0; j < covariates.names.size(); ++j) {
-    const double length = norm(&columns[j * n], rows);
-    if (length == 0) {
-      throw InputError(
-          fmt::format("covariate {}: expected different values, found 0 "
-                      "in all rows",
-                      in_quotes(covariates.names[j])));
+    const auto values = std::span(columns).subspan(j * n, n);
+    if (is_constant(values)) {
+      if (has_constant || values.front() == 0) {
+        throw InputError(
+            fmt::format("{}: expected different values, found {} in all {} rows",
+                        place(j), values.front(), rows));
+      }
+      has_constant = true;
     }
-    scale_to_one(&columns[j * n], rows, length);
+    scale_to_one(values.data(), rows, norm(values.data(), rows));
   }
   for (const auto& [column, on] :
        find_dependent(pivot(std::move(columns), rows, covariates.names.size()))) {
     throw InputError(fmt::format(
-        "covariate {}: expected no linear combination of other covariates, "
-        "found one of {}",
-        in_quotes(covariates.names[column]), names_of(on, covariates.names)));
+        "{}: expected no linear combination of other covariates, found one of {}",
+        place(column), names_of(on, covariates.names)));
   }
 }
 
 void check_traits(const NamedColumns& traits, const NamedColumns& covariates,
-                  std::int64_t rows) {
+                  std::int64_t rows, const std::string& source) {
   const auto n = static_cast<std::size_t>(rows);
+  const auto place = [&](std::size_t column) {
+    return place_of(source, "trait", traits.names[column]);
+  };
   auto columns = residuals(traits, covariates, rows).values;
   for (std::size_t j = 0; j < traits.names.size(); ++j) {
     const double length = norm(&columns[j * n], rows);
     if (length <= kDependent * norm(&traits.values[j * n], rows)) {
       throw InputError(fmt::format(
-          "trait {}: expected values that the covariates do not determine, found a "
-          "constant or a linear combination of {}",
-          in_quotes(traits.names[j]),
-          covariates.names.empty() ? "nothing" : "the covariates"));
+          "{}: expected values that the covariates do not determine, found a constant "
+          "or a linear combination of {}",
+          place(j), covariates.names.empty() ? "nothing" : "the covariates"));
     }
     scale_to_one(&columns[j * n], rows, length);
   }
   for (const auto& [column, on] :
        find_dependent(pivot(std::move(columns), rows, traits.names.size()))) {
     throw InputError(
-        fmt::format("trait {}: expected no linear combination of other traits and the "
+        fmt::format("{}: expected no linear combination of other traits and the "
                     "covariates, found one of {}",
-                    in_quotes(traits.names[column]), names_of(on, traits.names)));
+                    place(column), names_of(on, traits.names)));
   }
 }
 
@@ -215,20 +236,21 @@ NamedColumns rank_normal_scores(const NamedColumns& columns, std::int64_t rows) 
 }
 
 void check_traits_and_covariates(const NamedColumns& traits,
-                                 const NamedColumns& covariates, std::int64_t rows) {
+                                 const NamedColumns& covariates, std::int64_t rows,
+                                 const TraitSources& sources) {
   const auto d = static_cast<std::int64_t>(traits.names.size());
   const auto c = static_cast<std::int64_t>(covariates.names.size());
   if (d == 0) throw InputError("[traits and covariates] expected a trait, found none");
   check_values(traits, rows, "trait");
   check_values(covariates, rows, "covariate");
   if (rows < d + c + 2) {
-    throw InputError(
-        fmt::format("expected at least {} rows for {} traits and {} "
-                    "covariates, found {}",
-                    d + c + 2, d, c, rows));
+    throw InputError(fmt::format(
+        "{}{}expected at least {} rows for {} traits and {} covariates, "
+        "found {}",
+        sources.traits, sources.traits.empty() ? "" : ": ", d + c + 2, d, c, rows));
   }
-  check_covariates(covariates, rows);
-  check_traits(traits, covariates, rows);
+  check_covariates(covariates, rows, sources.covariates);
+  check_traits(traits, covariates, rows, sources.traits);
 }
 
 TraitCorrelations trait_correlations(const NamedColumns& traits,

@@ -22,11 +22,17 @@ NamedColumns residuals(const NamedColumns& traits, const NamedColumns& covariate
 /// equal values the one of their mean rank.
 NamedColumns rank_normal_scores(const NamedColumns& columns, std::int64_t rows);
 
-/// InputError, with the names of columns, where a value is not finite, a covariate or a
-/// trait (given the covariates) is a linear combination of others, or there are too few
-/// rows for them.
+/// Files that traits and covariates come from, for messages; may be empty.
+struct TraitSources {
+  std::string traits = {}, covariates = {};
+};
+
+/// InputError, with the names of columns, where a value is not finite, a covariate is
+/// constant beside an intercept, a covariate or a trait (given the covariates) is a
+/// linear combination of others, or there are too few rows for them.
 void check_traits_and_covariates(const NamedColumns& traits,
-                                 const NamedColumns& covariates, std::int64_t rows);
+                                 const NamedColumns& covariates, std::int64_t rows,
+                                 const TraitSources& sources = {});
 
 /// How traits go together, given the covariates.
 struct TraitCorrelations {

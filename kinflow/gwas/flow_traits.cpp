@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/one_thread.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/train/run_folder.h"
 
@@ -17,16 +18,25 @@ namespace {
 constexpr const char* kFamily = "FID";
 constexpr const char* kIndividual = "IID";
 
-void write_traits(const FlowTraits& given) {
+void write_traits(const FlowTraits& given, const std::string& path) {
   const auto columns = side_by_side(given.traits, given.context);
   TextColumn families{kFamily, {}}, individuals{kIndividual, {}};
   for (const auto& id : given.ids) {
     families.cells.push_back(id.family.empty() ? "0" : id.family);
     individuals.cells.push_back(id.individual);
   }
-  write_table(given.table, columns.names,
+  write_table(path, columns.names,
               by_rows(columns, static_cast<std::int64_t>(given.ids.size())),
               {families, individuals});
+}
+
+/// The hash that the file of the traits has once it is written.
+std::string hash_of_traits(const FlowTraits& given) {
+  const auto path = given.directory + ".new.tsv";
+  write_traits(given, path);
+  const auto hash = file_hash(path);
+  std::filesystem::remove(path);
+  return hash;
 }
 
 FitRequest request_for(const FlowTraits& given) {
@@ -52,18 +62,21 @@ bool holds_run(const std::string& directory) {
   return std::filesystem::exists(directory + "/run.json");
 }
 
-/// True where the folder holds a run of this request that has seen the same table.
-void check_same_run(const FlowTraits& given, const FitRequest& request) {
-  const auto record = RunFolder::open(given.directory).read_record();
-  if (to_json(read_run_request(given.directory)) == to_json(request) &&
-      record.value("data_hash", "") == file_hash(given.table)) {
-    return;
+[[noreturn]] void fail_for_another_run(const std::string& directory) {
+  throw InputError(fmt::format(
+      "{}: expected a free folder or the run of this request, found another "
+      "run; remove it or choose another --out",
+      directory));
+}
+
+void check_same_relationship(const FlowTraits& given, const FitRequest& request) {
+  const auto hashes = RunFolder::open(given.directory)
+                          .read_record()
+                          .value("dependence_hashes", nlohmann::json::object());
+  for (const auto& path : input_files(request.data.dependence)) {
+    if (hashes.value(path, "") != file_hash(path))
+      fail_for_another_run(given.directory);
   }
-  throw InputError(
-      fmt::format("{}: expected a free folder or the run of this request, found "
-                  "another run; remove "
-                  "it or choose another --out",
-                  given.directory));
 }
 
 }  // namespace
@@ -82,12 +95,22 @@ FitRequest default_trait_flow(bool adjusted) {
   return request;
 }
 
+void check_run_folder(const FlowTraits& given) {
+  if (!holds_run(given.directory)) return;
+  const auto record = RunFolder::open(given.directory).read_record();
+  if (to_json(read_run_request(given.directory)) != to_json(request_for(given)) ||
+      record.value("data_hash", "") != hash_of_traits(given)) {
+    fail_for_another_run(given.directory);
+  }
+}
+
 NamedColumns latents_of_flow(const FlowTraits& given, const std::atomic<bool>* stop,
                              Logger& logger) {
-  write_traits(given);
+  check_run_folder(given);
   const auto request = request_for(given);
   const bool is_there = holds_run(given.directory);
-  if (is_there) check_same_run(given, request);
+  if (is_there) check_same_relationship(given, request);
+  write_traits(given, given.table);
   if (is_there && run_is_finished(given.directory)) {
     logger.info(given.directory + ": the flow is there already");
   } else {
@@ -108,6 +131,7 @@ NamedColumns latents_of_flow(const FlowTraits& given, const std::atomic<bool>* s
         .t()
         .contiguous();
   };
+  const OneThreadEach one_thread;
   const auto latents =
       model
           .to_latent(tensor(given.traits),

@@ -2,6 +2,7 @@
 #include "kinflow/gwas/gwas.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,13 +13,16 @@
 #include <utility>
 
 #include "kinflow/core/atomic_file.h"
+#include "kinflow/core/blas_threads.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/hash.h"
 #include "kinflow/core/version.h"
+#include "kinflow/data/read_relationship.h"
 #include "kinflow/data/write_phenotypes.h"
 #include "kinflow/data/write_relationship.h"
 #include "kinflow/genetics/association_scan.h"
 #include "kinflow/genetics/inflation.h"
+#include "kinflow/genetics/relationship_eigen.h"
 #include "kinflow/genetics/trait_values.h"
 #include "kinflow/gwas/null_model_table.h"
 #include "kinflow/gwas/partial_results.h"
@@ -38,12 +42,6 @@ nlohmann::json describe(const GwasRequest& request, const GwasInputs& inputs,
   nlohmann::json description = {
       {"version", version()},
       {"commit", commit()},
-      {"bfile", request.data.bfile},
-      {"bytes", std::filesystem::file_size(request.data.bfile + ".bed")},
-      {"changed", std::filesystem::last_write_time(request.data.bfile + ".bed")
-                      .time_since_epoch()
-                      .count()},
-      {"relationship", request.data.relationship},
       {"kind", static_cast<int>(request.data.kind)},
       {"loco", request.data.leave_chromosome_out},
       {"test", request.test == TestKind::score ? "score" : "wald"},
@@ -51,6 +49,11 @@ nlohmann::json describe(const GwasRequest& request, const GwasInputs& inputs,
       {"variants", inputs.variants().rows},
       {"relationship_variants", inputs.relationship_variants()},
       {"covariates", hash_of(inputs.people().covariates.values)}};
+  for (const auto& file : inputs.files()) {
+    description["files"].push_back(
+        {file, std::filesystem::file_size(file),
+         std::filesystem::last_write_time(file).time_since_epoch().count()});
+  }
   for (const auto& set : sets) {
     description["sets"].push_back(
         {set.name, set.traits.names, set.is_joint, hash_of(set.traits.values)});
@@ -80,15 +83,68 @@ void warn_of_null_models(const std::vector<NullModel>& models, const std::string
   }
 }
 
+/// InputError where the files of a run cannot be made.
+void check_place(const GwasRequest& request) {
+  const auto& prefix = request.out;
+  const auto folder = std::filesystem::absolute(prefix).parent_path();
+  if (prefix.empty() || prefix.ends_with('/')) {
+    throw InputError(
+        fmt::format("--out: expected a prefix of files, found '{}'", prefix));
+  }
+  if (!std::filesystem::is_directory(folder)) {
+    throw InputError(fmt::format(
+        "--out: expected files in a folder that exists, found '{}'", prefix));
+  }
+  if (::access(folder.c_str(), W_OK) != 0) {
+    throw InputError(system_message(prefix, "write"));
+  }
+  for (const auto& file : gwas_files(request)) {
+    const bool may_be_folder = file.ends_with(".partial") || file.ends_with(".model");
+    if (may_be_folder || !std::filesystem::is_directory(file)) continue;
+    throw InputError(
+        fmt::format("{}: expected a file or nothing, found a folder", file));
+  }
+}
+
+/// True where both have the same people and, up to the rounding of a file, values.
+bool holds_same(const std::string& path, const RelationshipFile& relationship) {
+  if (!std::filesystem::exists(path)) return false;
+  const auto file = read_relationship(path);
+  return file.ids == relationship.ids &&
+         std::equal(file.dense.begin(), file.dense.end(), relationship.dense.begin(),
+                    relationship.dense.end(), [](double left, double right) {
+                      return static_cast<float>(left) == static_cast<float>(right);
+                    });
+}
+
+std::vector<std::string> grm_files(const std::string& prefix) {
+  return {prefix + ".grm.bin", prefix + ".grm.id", prefix + ".grm.N.bin"};
+}
+
 class Study {
  public:
   Study(const GwasRequest& request, const std::atomic<bool>* stop, RunLog& log)
-      : request_(request), stop_(stop), log_(log), inputs_(request.data, log) {}
+      : request_(request), stop_(stop), log_(log), inputs_(request.data) {
+    for (const auto& file : gwas_files(request)) {
+      if (!std::filesystem::exists(file)) new_files_.push_back(file);
+    }
+  }
 
   GwasResult run() {
+    try {
+      return checked_run();
+    } catch (const InputError&) {
+      if (!has_tested_ && !std::filesystem::exists(request_.out + ".model")) {
+        for (const auto& file : new_files_) std::filesystem::remove_all(file);
+      }
+      throw;
+    }
+  }
+
+ private:
+  GwasResult checked_run() {
+    check_sets();
     report_before(request_, inputs_, log_);
-    std::filesystem::create_directories(
-        std::filesystem::absolute(request_.out).parent_path());
     const auto sets = make_sets();
     write_people();
     PartialResults partial(request_.out + ".partial", describe(request_, inputs_, sets),
@@ -99,24 +155,56 @@ class Study {
     return std::move(result_);
   }
 
- private:
+  bool has_flow() const { return request_.transform == TraitTransform::flow; }
+  /// A flow that knows the relationship.
+  bool is_adjusted() const {
+    return has_flow() && request_.flow.train.schedule != Schedule::baseline;
+  }
+  std::string flow_relationship() const {
+    if (!is_adjusted()) return "";
+    return inputs_.relationship_is_computed() || smallest_eigenvalue_
+               ? request_.out + ".grm.bin"
+               : request_.data.relationship;
+  }
+  /// The relationship as the flow needs it, without negative eigenvalues.
+  void make_flow_relationship() {
+    flow_relationship_ = inputs_.relationship();
+    if (flow_relationship_.is_sparse()) return;
+    smallest_eigenvalue_ =
+        clip_negative_eigenvalues(flow_relationship_.dense, flow_relationship_.rows);
+  }
+
+  /// What can be known to fail before anything is told or written.
+  void check_sets() {
+    if (is_adjusted() && !inputs_.relationship_is_computed()) make_flow_relationship();
+    if (has_flow())
+      check_run_folder(flow_traits(request_, inputs_, flow_relationship()));
+    const auto check = [&](const TraitSet& set) {
+      check_traits_and_covariates(
+          set.traits, with_intercept(inputs_.people().covariates, inputs_.count()),
+          inputs_.count(), {.traits = request_.data.traits.path + ", " + set.name});
+    };
+    if (request_.transform == TraitTransform::rank_normal) {
+      check(joint_set(request_, inputs_, "", stop_, log_));
+    } else if (request_.single) {
+      check(single_set(inputs_));
+    }
+  }
+
   std::string prefix_of(const TraitSet& set) const {
     return set.is_joint ? request_.out : request_.out + ".single";
   }
   void add_file(const std::string& path) { result_.files.push_back(path); }
 
   std::vector<TraitSet> make_sets() {
-    const bool has_flow = request_.transform == TraitTransform::flow;
-    const bool is_adjusted =
-        has_flow && request_.flow.train.schedule != Schedule::baseline;
     // The relationship of a study by chromosomes is made for the flow alone.
-    std::string file;
-    if (is_adjusted || !request_.data.leave_chromosome_out) {
+    if (is_adjusted() || !request_.data.leave_chromosome_out) {
       report_relationship(inputs_.relationship(), log_);
     }
-    if (is_adjusted) file = relationship_file();
-    std::vector<TraitSet> sets = {joint_set(request_, inputs_, file, stop_, log_)};
-    if (has_flow) {
+    if (is_adjusted()) prepare_flow_relationship();
+    std::vector<TraitSet> sets = {
+        joint_set(request_, inputs_, flow_relationship(), stop_, log_)};
+    if (has_flow()) {
       add_file(request_.out + ".traits.tsv");
       add_file(request_.out + ".model");
     }
@@ -125,24 +213,28 @@ class Study {
     return sets;
   }
 
-  /// A file of the relationship that a flow can use.
-  std::string relationship_file() {
-    const double smallest = inputs_.repair_relationship();
-    if (smallest < 0) {
-      log_.warning(
-          fmt::format("the relationship has negative eigenvalues (the smallest is "
-                      "{:.3g}), as where "
-                      "entries come from different variants; the flow has them as 0",
-                      smallest));
+  /// A flow that is there was trained on the file that is there.
+  void prepare_flow_relationship() {
+    if (inputs_.relationship_is_computed()) make_flow_relationship();
+    const auto path = flow_relationship();
+    const auto relationship = std::exchange(flow_relationship_, {});
+    if (path == request_.data.relationship) return;
+    if (smallest_eigenvalue_) {
+      log_.info(fmt::format(
+          "{}: for the flow, without the negative eigenvalues of {} (down to {:.3g}), "
+          "as missing genotypes leave them",
+          path, relationship.source, *smallest_eigenvalue_));
     }
-    if (smallest == 0 && !inputs_.relationship_is_computed()) {
-      return request_.data.relationship;
+    const auto files = grm_files(request_.out);
+    result_.files.insert(result_.files.end(), files.begin(), files.end());
+    if (holds_same(path, relationship)) return;
+    if (std::filesystem::exists(request_.out + ".model")) {
+      throw InputError(fmt::format(
+          "{}.model: expected a free folder or the run of this request, found one with "
+          "another relationship; remove it or choose another --out",
+          request_.out));
     }
-    const auto path = request_.out + ".grm.bin";
-    for (const auto& file : write_relationship(path, inputs_.relationship())) {
-      add_file(file);
-    }
-    return path;
+    write_relationship(path, relationship);
   }
 
   void write_tested(const NamedColumns& traits) {
@@ -163,10 +255,13 @@ class Study {
   }
 
   void test(const std::vector<TraitSet>& sets, PartialResults& partial) {
+    // The last digits of a decomposition depend on the threads of BLAS.
+    const BlasInCallingThread one_thread;
     const auto covariates =
         with_intercept(inputs_.people().covariates, inputs_.count());
     const auto start = Clock::now();
     const auto done_before = partial.done();
+    has_tested_ = done_before > 0;
     if (done_before > 0) {
       log_.info(fmt::format("going on after {} variants", done_before));
     }
@@ -181,13 +276,17 @@ class Study {
                                    request_.test);
       partial.keep(group.name, null_model_rows(group.name, tests.null_models()));
       warn_of_null_models(tests.null_models(), group.name, log_);
-      const auto size = static_cast<std::int64_t>(group.variants.size());
-      const auto done = partial.done() - (end_of_group - size);
+      // Whole blocks alone: the last digits of a test may depend on its block.
+      const auto start_of_group =
+          end_of_group - static_cast<std::int64_t>(group.variants.size());
+      const auto done = (partial.done() - start_of_group) / kScanBlock * kScanBlock;
+      partial.keep_first(start_of_group + done);
       scan_variants(inputs_.genotypes(), inputs_.people().people,
                     std::span(group.variants).subspan(static_cast<std::size_t>(done)),
                     tests, {.threads = request_.threads, .stop = stop_},
                     [&](const ScannedBlock& block) {
                       partial.append(block);
+                      has_tested_ = true;
                       report_progress(partial.done(), done_before, start, group.name);
                     });
     });
@@ -255,14 +354,16 @@ class Study {
     }
   }
 
-  /// Founders among the people who are analysed, as for plink's r2; all of them where
-  /// there are none.
+  /// Founders that --keep and --remove leave, whatever their traits: the people of
+  /// plink's and of kinflow's clump. Everyone where there are none.
   std::vector<std::int64_t> people_for_linkage() const {
-    auto rows = inputs_.people().people;
+    const auto& everyone = inputs_.candidates().rows;
+    if (request_.data.variants.with_nonfounders) return everyone;
+    auto rows = everyone;
     std::erase_if(rows, [&](std::int64_t row) {
       return !inputs_.genotypes().people()[static_cast<std::size_t>(row)].is_founder();
     });
-    return rows.empty() ? inputs_.people().people : rows;
+    return rows.empty() ? everyone : rows;
   }
 
   void draw(const std::vector<double>& p, const std::string& prefix,
@@ -294,13 +395,38 @@ class Study {
   const std::atomic<bool>* stop_;
   RunLog& log_;
   GwasInputs inputs_;
+  std::vector<std::string> new_files_;  // that this run may write and nobody has
+  bool has_tested_ = false;
+  RelationshipFile flow_relationship_;
+  std::optional<double> smallest_eigenvalue_;  // where it was negative
   GwasResult result_;
 };
 
 }  // namespace
 
+std::vector<std::string> gwas_files(const GwasRequest& request) {
+  std::vector<std::string> files = {request.out + ".id", request.out + ".pheno",
+                                    request.out + ".null.tsv",
+                                    request.out + ".partial"};
+  if (request.transform == TraitTransform::flow) {
+    files.push_back(request.out + ".traits.tsv");
+    files.push_back(request.out + ".model");
+    const auto of_matrix = grm_files(request.out);
+    files.insert(files.end(), of_matrix.begin(), of_matrix.end());
+  }
+  for (const auto& prefix : {request.out, request.out + ".single"}) {
+    if (prefix != request.out && !request.single) continue;
+    files.push_back(prefix + (request.zipped ? ".assoc.tsv.gz" : ".assoc.tsv"));
+    for (const auto* ending : {".loci.tsv", ".manhattan.png", ".qq.png"}) {
+      files.push_back(prefix + ending);
+    }
+  }
+  return files;
+}
+
 GwasResult run_gwas(const GwasRequest& request, const std::atomic<bool>* stop,
                     RunLog& log) {
+  check_place(request);
   try {
     return Study(request, stop, log).run();
   } catch (const Interrupted&) {

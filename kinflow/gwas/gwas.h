@@ -28,14 +28,20 @@ struct GwasResult {
   std::vector<std::string> files;  ///< all that were written
 };
 
+/// All files and folders that a run of this request may write, PREFIX.partial included.
+std::vector<std::string> gwas_files(const GwasRequest& request);
+
 /// Runs a study and writes, with the prefix of the request: .assoc.tsv (or
 /// .assoc.tsv.gz), .loci.tsv, .manhattan.png and .qq.png; with `single` the same
 /// of PREFIX.single; .id, the people who were analysed; .null.tsv, the null models; of
 /// a flow .traits.tsv, .pheno (its latents) and the run folder PREFIX.model; and
 /// PREFIX.grm .bin, .id and .N.bin of a relationship that was computed for it.
 ///
-/// All input is read and checked before anything is written. The same call goes on with
-/// a run that was killed. Results do not depend on the number of threads.
+/// All input is read and checked before anything is told or written. Where an
+/// InputError comes later, as that of a full disk, new files remain only if a flow is
+/// trained or variants are tested. The same call goes on with a run that was killed.
+/// Tests do not depend on the number of threads; the latents of a flow, as any fit, by
+/// the rounding of its last digits.
 /// @param stop  Interrupted is thrown soon after this becomes true; may be null
 GwasResult run_gwas(const GwasRequest& request, const std::atomic<bool>* stop,
                     RunLog& log);

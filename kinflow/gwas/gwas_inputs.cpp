@@ -61,6 +61,10 @@ std::vector<std::int64_t> rows_of_people(const RelationshipFile& file,
   return rows;
 }
 
+void check(const RelationshipFile& file) {
+  require_semidefinite(to_dense(file), file.rows, file.source);
+}
+
 void check_roles(const PeopleTable& traits, const PeopleTable& covariates) {
   auto names = covariates.numbers.names;
   for (const auto& category : covariates.categories) names.push_back(category.name);
@@ -73,54 +77,56 @@ void check_roles(const PeopleTable& traits, const PeopleTable& covariates) {
   }
 }
 
-void tell(const PeopleTable& table, Logger& logger) {
-  for (const auto& note : table.notes) logger.info(note);
+void add_notes(const PeopleTable& table, std::vector<std::string>& notes) {
+  notes.insert(notes.end(), table.notes.begin(), table.notes.end());
   if (table.unknown > 0) {
-    logger.info(fmt::format("{}: {} of {} rows are of people who are not in the .fam",
-                            table.source, table.unknown, table.rows));
+    notes.push_back(
+        fmt::format("{}: {} of {} rows are of people who are not in the .fam",
+                    table.source, table.unknown, table.rows));
   }
 }
 
 }  // namespace
 
-GwasInputs::GwasInputs(const GwasData& data, Logger& logger)
+GwasInputs::GwasInputs(const GwasData& data)
     : data_(data),
       genotypes_(std::make_unique<Genotypes>(data.bfile)),
       candidates_(choose_people(*genotypes_, data.people)) {
   people_steps_ = candidates_.steps;
-  if (!data_.relationship.empty() && !data_.leave_chromosome_out) {
-    read_given_relationship();
-  }
-  choose_people_with_tables(logger);
-  check_traits_and_covariates(people_.traits,
-                              with_intercept(people_.covariates, count()), count());
+  choose_people_with_tables(related_candidates());
+  check_traits_and_covariates(
+      people_.traits, with_intercept(people_.covariates, count()), count(),
+      {.traits = data_.traits.path, .covariates = data_.covariates.path});
   choose_all_variants();
   make_groups();
+  check_relationships();
 }
 
-void GwasInputs::read_given_relationship() {
+std::vector<std::int64_t> GwasInputs::related_candidates() {
+  auto related = candidates_.rows;
+  if (relationship_is_computed() || data_.leave_chromosome_out) return related;
   given_ = read_symmetric(data_.relationship, data_.relationship_ids);
   const auto rows = rows_of_people(*given_, *genotypes_);
-  const auto before = candidates_.rows.size();
-  std::erase_if(candidates_.rows, [&](std::int64_t person) {
+  std::erase_if(related, [&](std::int64_t person) {
     return rows[static_cast<std::size_t>(person)] < 0;
   });
-  people_steps_.push_back({"in the relationship",
-                           static_cast<std::int64_t>(before - candidates_.rows.size()),
-                           static_cast<std::int64_t>(candidates_.rows.size())});
+  const auto before = static_cast<std::int64_t>(candidates_.rows.size());
+  const auto left = static_cast<std::int64_t>(related.size());
+  people_steps_.push_back({"in the relationship", before - left, left});
+  return related;
 }
 
-void GwasInputs::choose_people_with_tables(Logger& logger) {
+void GwasInputs::choose_people_with_tables(
+    const std::vector<std::int64_t>& candidates) {
   const auto traits = read_traits(data_.traits, genotypes_->people());
-  tell(traits, logger);
+  add_notes(traits, notes_);
   std::optional<PeopleTable> covariates;
   if (!data_.covariates.path.empty()) {
     covariates = read_covariates(data_.covariates, genotypes_->people());
-    tell(*covariates, logger);
+    add_notes(*covariates, notes_);
     check_roles(traits, *covariates);
   }
-  people_ =
-      complete_people(candidates_.rows, traits, covariates ? &*covariates : nullptr);
+  people_ = complete_people(candidates, traits, covariates ? &*covariates : nullptr);
   people_steps_.insert(people_steps_.end(), people_.steps.begin(), people_.steps.end());
 }
 
@@ -160,6 +166,59 @@ void GwasInputs::make_groups() {
   }
 }
 
+void GwasInputs::check_relationships() {
+  if (!relationship_is_computed()) {
+    if (!data_.leave_chromosome_out) relationship();
+    for (const auto& group : groups_) {
+      if (!data_.leave_chromosome_out) continue;
+      check(of_analysed(read_symmetric(file_of(group), data_.relationship_ids)));
+    }
+    return;
+  }
+  // Refuses what it cannot be made of; the variants are added when it is asked for.
+  sums_.emplace(
+      *genotypes_, people_.people,
+      SnpRelationshipOptions{.kind = data_.kind,
+                             .autosomes = data_.variants.autosomes,
+                             .with_nonfounders = data_.variants.with_nonfounders});
+  if (!data_.leave_chromosome_out) return;
+  const auto behind =
+      by_chromosome(*genotypes_, relationship_variants_, data_.variants.autosomes);
+  for (const auto& group : groups_) {
+    if (behind.size() > 1 || !is_same(behind.front().name, group.name)) continue;
+    throw InputError(fmt::format(
+        "{}.bim: expected variants of several chromosomes, to leave out one "
+        "at a time, found those of {} only",
+        genotypes_->prefix(), group.name));
+  }
+}
+
+bool GwasInputs::is_same(const std::string& left, const std::string& right) const {
+  const auto one = chromosome(left, data_.variants.autosomes);
+  // All that is not placed has one number.
+  return left == right ||
+         (one.number > 0 && one == chromosome(right, data_.variants.autosomes));
+}
+
+std::string GwasInputs::file_of(const VariantGroup& group) const {
+  return group.name.empty()
+             ? data_.relationship
+             : data_.relationship + ".chr" + short_chromosome_name(group.name);
+}
+
+std::vector<std::string> GwasInputs::files() const {
+  const auto& prefix = genotypes_->prefix();
+  std::vector<std::string> files = {prefix + ".bed", prefix + ".bim", prefix + ".fam"};
+  if (relationship_is_computed()) return files;
+  for (const auto& group : groups_) {
+    const auto found =
+        find_relationship(file_of(group), {.ids = data_.relationship_ids});
+    files.push_back(found.matrix);
+    if (!found.ids.empty()) files.push_back(found.ids);
+  }
+  return files;
+}
+
 std::int64_t GwasInputs::tested() const {
   return static_cast<std::int64_t>(variants_.rows.size());
 }
@@ -173,18 +232,11 @@ std::vector<SampleId> GwasInputs::ids() const {
 }
 
 RelationshipSums& GwasInputs::sums() {
-  if (!sums_) {
-    sums_.emplace(
-        *genotypes_, people_.people,
-        SnpRelationshipOptions{.kind = data_.kind,
-                               .autosomes = data_.variants.autosomes,
-                               .with_nonfounders = data_.variants.with_nonfounders});
-    sums_->add(relationship_variants_);
-  }
+  if (sums_->variants() == 0) sums_->add(relationship_variants_);
   return *sums_;
 }
 
-RelationshipFile GwasInputs::chosen_rows(const RelationshipFile& file) const {
+RelationshipFile GwasInputs::of_analysed(const RelationshipFile& file) const {
   const auto rows = rows_of_people(file, *genotypes_);
   std::vector<std::int64_t> chosen;
   for (const auto person : people_.people) {
@@ -211,17 +263,11 @@ const RelationshipFile& GwasInputs::relationship() {
     sums_.reset();
   } else {
     if (!given_) given_ = read_symmetric(data_.relationship, data_.relationship_ids);
-    relationship_ = chosen_rows(*given_);
+    relationship_ = of_analysed(*given_);
     given_.reset();
+    check(*relationship_);
   }
   return *relationship_;
-}
-
-double GwasInputs::repair_relationship() {
-  relationship();
-  relationship_->dense = to_dense(std::move(*relationship_));
-  relationship_->sparse = {};
-  return make_semidefinite(relationship_->dense, count());
 }
 
 void GwasInputs::visit_groups(
@@ -239,8 +285,8 @@ void GwasInputs::visit_groups(
   if (!relationship_is_computed()) {
     for (const auto& group : groups_) {
       if (!is_wanted(group)) continue;
-      const auto path = data_.relationship + ".chr" + short_chromosome_name(group.name);
-      visit(group, to_dense(chosen_rows(read_symmetric(path, data_.relationship_ids))));
+      visit(group, to_dense(of_analysed(
+                       read_symmetric(file_of(group), data_.relationship_ids))));
     }
     return;
   }
@@ -249,11 +295,9 @@ void GwasInputs::visit_groups(
   for (const auto& group : groups_) {
     if (!is_wanted(group)) continue;
     auto others = sums();
-    const auto same = [&](const ChromosomeVariants& one) {
-      return chromosome(one.name, data_.variants.autosomes) ==
-             chromosome(group.name, data_.variants.autosomes);
-    };
-    const auto own = std::find_if(of_chromosomes.begin(), of_chromosomes.end(), same);
+    const auto own = std::find_if(
+        of_chromosomes.begin(), of_chromosomes.end(),
+        [&](const ChromosomeVariants& one) { return is_same(one.name, group.name); });
     if (own != of_chromosomes.end()) others.subtract(own->variants);
     visit(group, to_dense(std::move(others).finish()));
   }

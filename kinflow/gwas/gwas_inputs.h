@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "kinflow/core/log.h"
 #include "kinflow/data/relationship_file.h"
 #include "kinflow/genetics/genotypes.h"
 #include "kinflow/gwas/gwas_request.h"
@@ -24,11 +23,15 @@ struct VariantGroup {
 /// What was read and chosen, checked against each other.
 class GwasInputs {
  public:
-  /// Reads tables and genotypes and chooses. InputError as all of these readers, and
-  /// where a trait is a covariate too, or traits and covariates are not independent.
-  GwasInputs(const GwasData& data, Logger& logger);
+  /// Reads all files and chooses. InputError as all of these readers, and where a trait
+  /// is a covariate too, traits and covariates are not independent, a relationship does
+  /// not fit the people or is not positive semidefinite, and there is one chromosome
+  /// only to leave out.
+  explicit GwasInputs(const GwasData& data);
 
   const GwasData& data() const { return data_; }
+  /// What a user should know of the tables, one line each.
+  const std::vector<std::string>& notes() const { return notes_; }
   const Genotypes& genotypes() const { return *genotypes_; }
   /// Candidates before tables and the relationship had their say.
   const Chosen& candidates() const { return candidates_; }
@@ -47,12 +50,13 @@ class GwasInputs {
     return relationship_variants_;
   }
   std::vector<SampleId> ids() const;
+  /// Files of genotypes and relationships that the tests depend on.
+  std::vector<std::string> files() const;
 
   /// The relationship of all chromosomes, of the people who are analysed, symmetric.
-  /// Made once, and given up by visit_groups().
+  /// Made once, and given up by visit_groups(). InputError as in the constructor where
+  /// it is read now, with leave_chromosome_out.
   const RelationshipFile& relationship();
-  /// Makes it positive semidefinite, see make_semidefinite().
-  double repair_relationship();
   bool relationship_is_computed() const { return data_.relationship.empty(); }
   /// Calls visit(group, relationship) for every group in turn, with the relationship
   /// [people x people] that its variants are tested with. Groups that `is_wanted` does
@@ -62,23 +66,30 @@ class GwasInputs {
       const std::function<void(const VariantGroup&, std::vector<double>)>& visit);
 
  private:
-  void read_given_relationship();
-  RelationshipFile chosen_rows(const RelationshipFile& file) const;
-  void choose_people_with_tables(Logger& logger);
+  /// The candidates who are in the relationship that is given.
+  std::vector<std::int64_t> related_candidates();
+  void choose_people_with_tables(const std::vector<std::int64_t>& candidates);
   void choose_all_variants();
   void make_groups();
+  void check_relationships();
+  std::string file_of(const VariantGroup& group) const;
+  /// True for names of one chromosome, such as 1 and chr1.
+  bool is_same(const std::string& left, const std::string& right) const;
+  /// A file cut to the people who are analysed.
+  RelationshipFile of_analysed(const RelationshipFile& file) const;
   RelationshipSums& sums();
 
   GwasData data_;
   std::unique_ptr<Genotypes> genotypes_;
   Chosen candidates_;
+  std::vector<std::string> notes_;
   AnalysedPeople people_;
   std::vector<FilterStep> people_steps_;
   Chosen variants_;
   std::vector<std::int64_t> relationship_variants_;
   std::vector<VariantGroup> groups_;
-  std::optional<RelationshipSums> sums_;          // of relationship_variants_
-  std::optional<RelationshipFile> given_;         // as in the file
+  std::optional<RelationshipSums> sums_;   // of relationship_variants_ once asked for
+  std::optional<RelationshipFile> given_;  // as in the file
   std::optional<RelationshipFile> relationship_;  // of the people who are analysed
 };
 

@@ -31,7 +31,7 @@ void append_p(std::string_view rows, std::vector<double>& p) {
   }
 }
 
-/// Where the first `rows` rows of a text end; as many as there are where `rows` is -1.
+/// Where the first `most` rows of a text end; as many as there are where it is -1.
 struct WholeRows {
   std::int64_t rows = 0;
   std::size_t bytes = 0;
@@ -92,6 +92,16 @@ void PartialResults::take_over() {
     append_p(std::string_view(texts[set]).substr(0, bytes), p_[set]);
     if (fs::exists(path(set))) fs::resize_file(path(set), bytes);
   }
+}
+
+void PartialResults::keep_first(std::int64_t rows) {
+  if (rows == done()) return;
+  files_.clear();
+  for (std::size_t set = 0; set < p_.size(); ++set) {
+    fs::resize_file(path(set), whole_rows(content(path(set)), rows).bytes);
+    p_[set].resize(static_cast<std::size_t>(rows));
+  }
+  open();
 }
 
 void PartialResults::begin(const nlohmann::json& description) {

@@ -24,6 +24,8 @@ class PartialResults {
 
   /// Variants whose tests are there.
   std::int64_t done() const { return static_cast<std::int64_t>(p_.front().size()); }
+  /// Drops all but the first tests, of which there are at least as many.
+  void keep_first(std::int64_t rows);
   void append(const ScannedBlock& block);
   /// Keeps a text by its name, in place of an earlier one.
   void keep(const std::string& name, const std::string& text);

@@ -128,7 +128,7 @@ GwasNeeds estimate_needs(const GwasRequest& request, const GwasInputs& inputs) {
   }
   needs.bytes = 8 * n * n * matrices + kScanBlock * threads * n * kBytesOfGenotype +
                 static_cast<double>(inputs.variants().in_file) * kBytesOfVariant;
-  needs.seconds = groups * kDecomposition * n * n * n / full / std::sqrt(threads) +
+  needs.seconds = groups * kDecomposition * n * n * n / full +
                   2 * n * n * tested / single / threads;
   if (inputs.relationship_is_computed()) {
     const auto variants = static_cast<double>(inputs.relationship_variants().size());
@@ -142,9 +142,15 @@ GwasNeeds estimate_needs(const GwasRequest& request, const GwasInputs& inputs) {
 
 void report_before(const GwasRequest& request, const GwasInputs& inputs,
                    Logger& logger) {
+  const auto needs = estimate_needs(request, inputs);
+  require_memory(
+      needs.bytes, request.data.bfile + ":",
+      fmt::format("the relationship of {} people and its eigenvectors", inputs.count()),
+      "fewer people (--keep, --remove) need less");
   const auto& people = inputs.people();
   const auto together = trait_correlations(
       people.traits, with_intercept(people.covariates, inputs.count()), inputs.count());
+  for (const auto& note : inputs.notes()) logger.info(note);
   logger.info(step_table(inputs));
   logger.info(trait_table(inputs, together));
   logger.info(fmt::format(
@@ -153,16 +159,11 @@ void report_before(const GwasRequest& request, const GwasInputs& inputs,
       inputs.count(), people.traits.names.size(), together.condition,
       people.covariates.names.size(), inputs.tested()));
   warn_of_traits(inputs, together, logger);
-  const auto needs = estimate_needs(request, inputs);
   logger.info(fmt::format(
       "needs about {} of memory and {}{}", format_bytes(needs.bytes),
       format_rough_duration(needs.seconds),
       request.transform == TraitTransform::flow ? ", the training of the flow aside"
                                                 : ""));
-  require_memory(
-      needs.bytes, request.data.bfile + ":",
-      fmt::format("the relationship of {} people and its eigenvectors", inputs.count()),
-      "fewer people (--keep, --remove) need less");
 }
 
 void report_relationship(const RelationshipFile& relationship, Logger& logger) {

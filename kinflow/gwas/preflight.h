@@ -18,7 +18,7 @@ GwasNeeds estimate_needs(const GwasRequest& request, const GwasInputs& inputs);
 
 /// Tells who and what takes part, what is lost to missing values, how the traits go
 /// together, and what memory and time the study needs; warns of what will go badly.
-/// InputError where the memory is not there.
+/// InputError where the memory is not there, before anything is told.
 void report_before(const GwasRequest& request, const GwasInputs& inputs,
                    Logger& logger);
 

@@ -3,13 +3,14 @@
 
 #include <utility>
 
+#include "kinflow/core/blas_threads.h"
 #include "kinflow/genetics/trait_values.h"
-#include "kinflow/gwas/flow_traits.h"
 
 namespace kinflow {
 namespace {
 
 NamedColumns residuals_of(const GwasInputs& inputs) {
+  const BlasInCallingThread one_thread;
   const auto& people = inputs.people();
   return residuals(people.traits, with_intercept(people.covariates, inputs.count()),
                    inputs.count());
@@ -17,29 +18,39 @@ NamedColumns residuals_of(const GwasInputs& inputs) {
 
 }  // namespace
 
-TraitSet joint_set(const GwasRequest& request, const GwasInputs& inputs,
-                   const std::string& relationship, const std::atomic<bool>* stop,
-                   Logger& logger) {
+FlowTraits flow_traits(const GwasRequest& request, const GwasInputs& inputs,
+                       const std::string& relationship) {
   const auto& people = inputs.people();
-  if (request.transform == TraitTransform::none) return {"traits", people.traits};
-  if (request.transform == TraitTransform::rank_normal) {
-    return {"rank-normal", rank_normal_scores(residuals_of(inputs), inputs.count())};
-  }
   const bool in_context = request.covariate_use == CovariateUse::context &&
                           !people.covariates.names.empty();
   auto traits = in_context ? people.traits : residuals_of(inputs);
   if (request.flow_input == FlowInput::rank_normal) {
     traits = rank_normal_scores(traits, inputs.count());
   }
-  const FlowTraits flow{.traits = std::move(traits),
-                        .context = in_context ? people.covariates : NamedColumns{},
-                        .ids = inputs.ids(),
-                        .relationship = relationship,
-                        .relationship_ids = inputs.data().relationship_ids,
-                        .fit = request.flow,
-                        .table = request.out + ".traits.tsv",
-                        .directory = request.out + ".model"};
-  return {"flow", latents_of_flow(flow, stop, logger)};
+  const bool is_given = relationship == inputs.data().relationship;
+  return {.traits = std::move(traits),
+          .context = in_context ? people.covariates : NamedColumns{},
+          .ids = inputs.ids(),
+          .relationship = relationship,
+          .relationship_ids = is_given ? inputs.data().relationship_ids : "",
+          .fit = request.flow,
+          .table = request.out + ".traits.tsv",
+          .directory = request.out + ".model"};
+}
+
+TraitSet joint_set(const GwasRequest& request, const GwasInputs& inputs,
+                   const std::string& relationship, const std::atomic<bool>* stop,
+                   Logger& logger) {
+  switch (request.transform) {
+    case TraitTransform::none:
+      return {"traits", inputs.people().traits};
+    case TraitTransform::rank_normal:
+      return {"rank-normal", rank_normal_scores(residuals_of(inputs), inputs.count())};
+    case TraitTransform::flow:
+      break;
+  }
+  return {"flow",
+          latents_of_flow(flow_traits(request, inputs, relationship), stop, logger)};
 }
 
 TraitSet single_set(const GwasInputs& inputs) {

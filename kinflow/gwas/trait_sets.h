@@ -6,10 +6,16 @@
 
 #include "kinflow/core/log.h"
 #include "kinflow/genetics/association_tests.h"
+#include "kinflow/gwas/flow_traits.h"
 #include "kinflow/gwas/gwas_inputs.h"
 #include "kinflow/gwas/gwas_request.h"
 
 namespace kinflow {
+
+/// What a flow of the request is trained on: PREFIX.traits.tsv, in PREFIX.model.
+/// @param relationship  file, or empty for a flow of independent rows
+FlowTraits flow_traits(const GwasRequest& request, const GwasInputs& inputs,
+                       const std::string& relationship);
 
 /// The set that is tested jointly. A flow is fitted in PREFIX.model, on
 /// PREFIX.traits.tsv and the given relationship.

@@ -1,0 +1,595 @@
+// Association studies through the real binary: files, numbers, and runs that go on.
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "gwas_cohort.h"
+
+namespace kinflow::cli {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+const Arguments kPlain = {"--transform", "none"};
+const Arguments kRanks = {"--transform", "rank-normal"};
+
+/// Files of a study whose bytes say the same in every run.
+std::map<std::string, std::string> results(const TemporaryFolder& folder,
+                                           const std::string& name) {
+  std::map<std::string, std::string> files;
+  for (const auto& [path, content] : content_below(folder.path())) {
+    const auto file = fs::path(path).filename().string();
+    const auto ending = file.substr(std::min(file.size(), name.size()));
+    if (!file.starts_with(name + ".") || ending == ".log") continue;
+    files[ending] = content;
+  }
+  return files;
+}
+
+std::size_t lines_in(const std::string& path) {
+  const auto text = content_of(path);
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+class Gwas : public testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return folder_.path(name); }
+  std::vector<double> p(const std::string& name) const {
+    return p_of(path(name + ".assoc.tsv"));
+  }
+  /// Runs a study of some traits and gives its p-values.
+  std::vector<double> study(const std::string& name, const std::string& traits,
+                            const Arguments& more) const {
+    run_well(cohort_.gwas(path(name), traits, more));
+    return p(name);
+  }
+
+  const Cohort& cohort_ = Cohort::get();
+  TemporaryFolder folder_;
+};
+
+TEST_F(Gwas, WritesFilesThatAgreeWithEachOther) {
+  const auto arguments = cohort_.gwas(
+      path("a"), "trait1,trait2",
+      cohort_.covariates() + kPlain +
+          Arguments{"--p1", "0.01", "--maf", "0.1", "--single", "--threads", "2"});
+  const auto out = run_well(arguments);
+  const auto rows = associations(path("a.assoc.tsv"));
+  const auto people = lines_in(path("a.id"));
+  EXPECT_NE(out.find(std::to_string(rows.size())), out.npos);
+  EXPECT_LT(rows.size(), 500U);
+  EXPECT_LT(people, 300U);
+  for (const auto& row : rows) {
+    EXPECT_LE(row.people, static_cast<std::int64_t>(people));
+    EXPECT_GE(row.a1_frequency, 0);
+    EXPECT_LE(row.a1_frequency, 1);
+  }
+  EXPECT_EQ(lines_in(path("a.pheno")), people + 1);
+  const auto pheno = rows_of(path("a.pheno"));
+  EXPECT_EQ(pheno.front(),
+            (std::vector<std::string>{"#FID", "IID", "trait1", "trait2"}));
+  const auto null = rows_of(path("a.null.tsv"));
+  ASSERT_EQ(null.size(), 4U);  // the joint model, and one for each trait
+  EXPECT_EQ(null[0].front(), "LEFT_OUT");
+  for (std::size_t i = 1; i < null.size(); ++i) {
+    EXPECT_EQ(null[i].front(), "none");
+    EXPECT_EQ(null[i].back(), "yes");
+  }
+  for (const std::string set : {"a", "a.single"}) {
+    for (const std::string ending : {".manhattan.png", ".qq.png"}) {
+      EXPECT_EQ(content_of(path(set + ending)).substr(1, 3), "PNG") << set << ending;
+    }
+    run_well({"clump", path(set + ".assoc.tsv"), "--bfile", cohort_.bfile, "--p1",
+              "0.01", "--out", path("clumped")});
+    EXPECT_EQ(content_of(path(set + ".loci.tsv")),
+              content_of(path("clumped.loci.tsv")));
+    EXPECT_GT(lines_in(path(set + ".loci.tsv")), 1U);
+  }
+  const auto log = content_of(path("a.log"));
+  for (const std::string text :
+       {"Options in effect:", "--pheno-name trait1,trait2", "--maf 0.1", "--single",
+        "Start time", "people in the files", "complete in traits", "mean diagonal",
+        "inflation", "Finished.", "End time"}) {
+    EXPECT_NE(log.find(text), log.npos) << text << "\n" << log;
+  }
+  EXPECT_FALSE(fs::exists(path("a.partial")));
+  EXPECT_FALSE(fs::exists(path("a.model")));
+}
+
+TEST_F(Gwas, DoesNotDependOnThreads) {
+  for (const std::string threads : {"1", "2"}) {
+    const auto name = "t" + threads;
+    run_well(cohort_.gwas(path(name), "trait1,trait2,trait3",
+                          cohort_.covariates() + kRanks +
+                              Arguments{"--single", "--loco", "--threads", threads}));
+    run_well(cohort_.gwas(path("flow" + threads), "trait1,trait2",
+                          small_flow() + Arguments{"--threads", threads}));
+  }
+  const auto one = results(folder_, "t1"), two = results(folder_, "t2");
+  EXPECT_EQ(one.size(), 11U);
+  for (const auto& [ending, content] : one) {
+    EXPECT_TRUE(content == two.at(ending)) << ending;
+  }
+  expect_same_p(p("flow1"), p("flow2"), 1e-6);
+}
+
+TEST_F(Gwas, TablesMayHaveAnyOrderAndForm) {
+  const auto expected = study("a", "trait1,trait2", cohort_.covariates() + kPlain);
+  auto pheno = rows_of(cohort_.pheno), covar = rows_of(cohort_.covar);
+  std::reverse(pheno.begin() + 1, pheno.end());
+  std::rotate(covar.begin() + 1, covar.begin() + 70, covar.end());
+  pheno.front()[0] = "#FID";
+  pheno.push_back({"nobody", "here", "1", "2", "3", "4", "5", "6"});
+  for (const std::string separator : {" ", ",", "\t"}) {
+    const auto traits = folder_.write("p.txt", joined(pheno, separator));
+    const auto covariates = folder_.write("c.txt", joined(covar, separator));
+    ASSERT_TRUE(run_in(folder_, "gzip -kf p.txt"));
+    for (const auto& file : {traits, traits + ".gz"}) {
+      run_well(Arguments{"gwas", "--bfile", cohort_.bfile, "--pheno", file,
+                         "--pheno-name", "trait1,trait2", "--covar", covariates,
+                         "--out", path("b")} +
+               kPlain);
+      EXPECT_EQ(p("b"), expected) << separator << file;
+    }
+  }
+}
+
+TEST_F(Gwas, TakesCategories) {
+  auto covar = rows_of(cohort_.covar);
+  covar.front() = {"FID",   "IID",   "age", "site", "code",
+                   "north", "south", "two", "three"};
+  for (std::size_t i = 1; i < covar.size(); ++i) {
+    const auto site = i % 5 < 2 ? "north" : i % 5 == 2 ? "south" : "east";
+    const auto code = std::to_string(1 + i % 7 / 3);
+    covar[i] = {covar[i][0], covar[i][1], covar[i][2], site, code};
+    for (const std::string name : {"north", "south"}) {
+      covar[i].push_back(site == name ? "1" : "0");
+    }
+    for (const std::string name : {"2", "3"}) {
+      covar[i].push_back(code == name ? "1" : "0");
+    }
+  }
+  folder_.write("c.tsv", joined(covar));
+  const Arguments table = Arguments{"--covar", path("c.tsv")} + kPlain;
+  const auto labels =
+      study("a", "trait1,trait2",
+            table + Arguments{"--covar-name", "age,site,code", "--cat-covar", "code"});
+  const auto indicators =
+      study("b", "trait1,trait2",
+            table + Arguments{"--covar-name", "age,north,south,two,three"});
+  expect_same_p(labels, indicators, 1e-4);
+}
+
+TEST_F(Gwas, SingleIsTheSmallestPValueTimesTheTraits) {
+  run_well(cohort_.gwas(path("all"), "trait1,trait2,trait3",
+                        cohort_.covariates() + kRanks + Arguments{"--single"}));
+  std::vector<double> smallest(500, 1);
+  // Everyone must have all traits, as in the run of all.
+  const Arguments same = Arguments{"--keep", path("all.id")} + cohort_.covariates();
+  for (const std::string trait : {"trait1", "trait2", "trait3"}) {
+    const auto of_one = study("one", trait, same + kRanks);
+    for (std::size_t i = 0; i < smallest.size(); ++i) {
+      smallest[i] = std::min(smallest[i], of_one[i]);
+    }
+  }
+  for (auto& value : smallest) value = std::min(1.0, 3 * value);
+  expect_same_p(p("all.single"), smallest, 1e-4);
+}
+
+// ---- GEMMA
+
+/// Everyone's traits and covariates as GEMMA reads them, in the order of the .fam.
+class GwasAgainstGemma : public Gwas {
+ protected:
+  void SetUp() override {
+    if (!has_tool("gemma")) GTEST_SKIP() << "gemma is not installed";
+    run_well({"grm", "--bfile", cohort_.bfile, "--kind", "centered", "--gemma", "--out",
+              path("k")});
+    std::map<std::string, std::vector<std::string>> traits, covariates;
+    for (const auto& row : rows_of(cohort_.pheno)) traits[row[1]] = row;
+    for (const auto& row : rows_of(cohort_.covar)) covariates[row[1]] = row;
+    std::string p, c;
+    std::istringstream fam(content_of(cohort_.bfile + ".fam"));
+    for (std::string line, family, id; std::getline(fam, line);) {
+      std::istringstream(line) >> family >> id;
+      const auto& values = traits.at(id);
+      p += fmt::format("{}\n", fmt::join(values.begin() + 2, values.end(), "\t"));
+      c += fmt::format("1\t{}\t{}\n", covariates.at(id)[2], covariates.at(id)[3]);
+    }
+    folder_.write("p.txt", p);
+    folder_.write("c.txt", c);
+    for (const std::string ending : {".bed", ".bim", ".fam"}) {
+      fs::copy_file(cohort_.bfile + ending, path("g" + ending));
+    }
+  }
+
+  std::vector<double> of_gemma(int traits, const std::string& test) const {
+    std::string columns;
+    for (int i = 1; i <= traits; ++i) columns += fmt::format(" {}", i);
+    EXPECT_TRUE(
+        run_in(folder_,
+               fmt::format("OPENBLAS_NUM_THREADS=1 gemma -bfile g -p p.txt -n{} -c "
+                           "c.txt -k k.cXX.txt -lmm {} -maf 0 -miss 1 -r2 1 -outdir . "
+                           "-o g",
+                           columns, test)));
+    return p_of(path("g.assoc.txt"));
+  }
+  std::vector<double> of_kinflow(int traits, const std::string& test) const {
+    std::string names = "trait1";
+    for (int i = 2; i <= traits; ++i) names += fmt::format(",trait{}", i);
+    return study("own", names,
+                 cohort_.covariates() + kPlain +
+                     Arguments{"--relationship", path("k.cXX.txt"), "--test", test});
+  }
+};
+
+TEST_F(GwasAgainstGemma, ScoreTests) {
+  for (const int traits : {1, 2, 4, 6}) {
+    SCOPED_TRACE(traits);
+    expect_same_p(of_kinflow(traits, "score"), of_gemma(traits, "3"), 1e-3);
+  }
+}
+
+TEST_F(GwasAgainstGemma, WaldTests) {
+  for (const int traits : {1, 2}) {
+    SCOPED_TRACE(traits);
+    expect_same_p(of_kinflow(traits, "wald"), of_gemma(traits, "1"), 1e-3);
+  }
+}
+
+/// A hundred people, eight variants, two traits and a covariate, from formulas.
+class GwasOfKnownData : public Gwas {
+ protected:
+  GwasOfKnownData() {
+    const int people = 100;
+    BedContent content = random_content(people, 8, 77);
+    std::string pheno = "IID\ty1\ty2\n", covar = "IID\tx\n", k;
+    for (int i = 0; i < people; ++i) {
+      const double x = std::sin(3.0 * i);
+      const double g = content.counts[2][static_cast<std::size_t>(i)];
+      const int family = i / 5;
+      const double y1 = 0.5 * x + 0.3 * g + 0.5 * std::sin(2.3 * family * family) +
+                        std::cos(1.7 * i * i);
+      const double y2 =
+          y1 / 3 + 0.5 * std::cos(3.1 * family * family) + std::sin(0.9 * i * i);
+      pheno += fmt::format("I{}\t{}\t{}\n", i, y1, y2);
+      covar += fmt::format("I{}\t{}\n", i, x);
+      gemma_pheno_ += fmt::format("{}\t{}\n", y1, y2);
+      gemma_covar_ += fmt::format("1\t{}\n", x);
+      for (int j = 0; j < people; ++j) {
+        k += fmt::format("{}{}", j == 0 ? "" : "\t",
+                         i == j           ? 1.0
+                         : i / 5 == j / 5 ? 0.5
+                                          : 0.0);
+      }
+      k += '\n';
+    }
+    prefix_ = write_bed(folder_, "t", content);
+    folder_.write("p.tsv", pheno);
+    folder_.write("c.tsv", covar);
+    folder_.write("k.txt", k);
+  }
+
+  std::vector<double> of_kinflow(const std::string& traits, const std::string& test) {
+    run_well(Arguments{"gwas", "--bfile", prefix_, "--pheno", path("p.tsv"),
+                       "--pheno-name", traits, "--covar", path("c.tsv"),
+                       "--relationship", path("k.txt"), "--test", test, "--out",
+                       path("own")} +
+             kPlain);
+    return p("own");
+  }
+
+  std::string prefix_, gemma_pheno_, gemma_covar_;
+};
+
+struct KnownTests {
+  const char *traits, *columns, *test, *gemma_test;
+  std::vector<double> p;  ///< as GEMMA 0.98.5 gives them
+};
+
+const std::vector<KnownTests>& known_tests() {
+  static const std::vector<KnownTests> tests = {
+      {"y1",
+       "1",
+       "score",
+       "3",
+       {0.3042888, 0.8623553, 0.08175301, 0.4352091, 0.9516119, 0.3114527, 0.9921422,
+        0.2036175}},
+      {"y1,y2",
+       "1 2",
+       "score",
+       "3",
+       {0.1531172, 0.04132323, 0.01504224, 0.2271135, 0.9344865, 0.3645996, 0.7409853,
+        0.4008009}},
+      {"y1",
+       "1",
+       "wald",
+       "1",
+       {0.3755733, 0.8239182, 0.038299, 0.3619924, 0.8393132, 0.2610099, 0.8537915,
+        0.2304848}},
+      {"y1,y2",
+       "1 2",
+       "wald",
+       "1",
+       {0.1383916, 0.03603004, 0.00921715, 0.2240498, 0.9287639, 0.3393408, 0.7263193,
+        0.4062418}}};
+  return tests;
+}
+
+TEST_F(GwasOfKnownData, GivesKnownPValues) {
+  for (const auto& known : known_tests()) {
+    SCOPED_TRACE(fmt::format("{} {}", known.traits, known.test));
+    expect_same_p(of_kinflow(known.traits, known.test), known.p, 1e-3);
+  }
+}
+
+TEST_F(GwasOfKnownData, TheKnownPValuesAreGemmas) {
+  if (!has_tool("gemma")) GTEST_SKIP() << "gemma is not installed";
+  folder_.write("gp.txt", gemma_pheno_);
+  folder_.write("gc.txt", gemma_covar_);
+  for (const auto& known : known_tests()) {
+    SCOPED_TRACE(fmt::format("{} {}", known.traits, known.test));
+    ASSERT_TRUE(
+        run_in(folder_,
+               fmt::format("gemma -bfile t -p gp.txt -n {} -c gc.txt -k k.txt -lmm {} "
+                           "-maf 0 -miss 1 -r2 1 -outdir . -o g",
+                           known.columns, known.gemma_test)));
+    const auto p = p_of(path("g.assoc.txt"));
+    expect_same_p(p, known.p, 1e-5);
+  }
+}
+
+// ---- relationships
+
+TEST_F(Gwas, LeavingAChromosomeOutIsTheSameWithFilesOfIt) {
+  // kinflow grm takes everyone, so everyone must be analysed.
+  run_well(cohort_.gwas(path("who"), "trait1,trait2", kPlain));
+  const Arguments same = {"--keep", path("who.id"), "--loco"};
+  run_well(Arguments{"grm", "--bfile", cohort_.bfile, "--out", path("k")} + same);
+  const auto computed = study("a", "trait1,trait2", kPlain + same);
+  const auto given =
+      study("b", "trait1,trait2", kPlain + same + Arguments{"--grm", path("k")});
+  expect_same_p(computed, given, 1e-4);
+  const auto null = rows_of(path("a.null.tsv"));
+  ASSERT_EQ(null.size(), 4U);
+  for (const std::size_t chromosome : {1U, 2U, 3U}) {
+    EXPECT_EQ(null[chromosome].front(), std::to_string(chromosome));
+  }
+}
+
+TEST_F(Gwas, LeavesOutTheChromosomeOfTheVariant) {
+  // Chromosome 1 tested with the relationship of 2 and 3.
+  run_well(cohort_.gwas(path("who"), "trait1", kPlain));
+  std::string of_first;
+  std::size_t count = 0;
+  for (const auto& row : associations(path("who.assoc.tsv"))) {
+    if (row.chromosome != "1") continue;
+    of_first += row.id + "\n";
+    ++count;
+  }
+  folder_.write("first.txt", of_first);
+  run_well({"grm", "--bfile", cohort_.bfile, "--keep", path("who.id"), "--chr", "2-3",
+            "--out", path("others")});
+  const auto left_out = study("a", "trait1", kPlain + Arguments{"--loco"});
+  const auto others = study(
+      "b", "trait1",
+      kPlain + Arguments{"--grm", path("others"), "--extract", path("first.txt")});
+  ASSERT_EQ(others.size(), count);
+  const std::vector<double> first(
+      left_out.begin(), left_out.begin() + static_cast<std::ptrdiff_t>(count));
+  expect_same_p(first, others, 1e-4);
+  const auto of_all = p("who");
+  double largest = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    largest = std::max(largest, std::abs(std::log10(of_all[i] / first[i])));
+  }
+  EXPECT_GT(largest, 0.1) << "all chromosomes together would give the same";
+}
+
+TEST_F(Gwas, WhatIsTestedDoesNotChangeTheRelationship) {
+  const auto all = study("a", "trait1,trait2", kPlain);
+  const auto second = study("b", "trait1,trait2", kPlain + Arguments{"--chr", "2"});
+  const auto rows = associations(path("a.assoc.tsv"));
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].chromosome == "2") expected.push_back(all[i]);
+  }
+  expect_same_p(second, expected, 1e-4);
+}
+
+TEST_F(Gwas, PrunesByLinkageAndZips) {
+  run_well(cohort_.gwas(path("a"), "trait1",
+                        kPlain + Arguments{"--prune-r2", "0.3", "--gz"}));
+  EXPECT_FALSE(fs::exists(path("a.assoc.tsv")));
+  const auto pruned = associations(path("a.assoc.tsv.gz"));
+  EXPECT_LT(pruned.size(), 500U);
+  EXPECT_GT(pruned.size(), 10U);
+  EXPECT_NE(content_of(path("a.log")).find("--prune-r2 0.3"), std::string::npos);
+  run_well(
+      {"clump", path("a.assoc.tsv.gz"), "--bfile", cohort_.bfile, "--out", path("c")});
+  EXPECT_EQ(content_of(path("a.loci.tsv")), content_of(path("c.loci.tsv")));
+}
+
+TEST_F(Gwas, PlinkClumpsItsTable) {
+  if (!has_tool("plink1.9")) GTEST_SKIP() << "plink1.9 is not installed";
+  run_well(
+      cohort_.gwas(path("a"), "trait1,trait2", kPlain + Arguments{"--p1", "0.01"}));
+  ASSERT_TRUE(run_in(folder_, fmt::format("plink1.9 --bfile {} --clump a.assoc.tsv "
+                                          "--clump-snp-field ID --clump-p1 0.01 "
+                                          "--clump-r2 0.1 --clump-kb 250 --out plink",
+                                          cohort_.bfile)));
+  std::vector<std::string> of_plink, own;
+  std::istringstream clumps(content_of(path("plink.clumped")));
+  for (std::string line, cell; std::getline(clumps, line);) {
+    std::istringstream cells(line);
+    std::string chromosome, f, id;
+    if (cells >> chromosome >> f >> id && id != "SNP") of_plink.push_back(id);
+  }
+  for (const auto& row : rows_of(path("a.loci.tsv"))) own.push_back(row[1]);
+  own.erase(own.begin());
+  EXPECT_EQ(own, of_plink);
+  EXPECT_FALSE(own.empty());
+}
+
+// ---- flows
+
+TEST_F(Gwas, TestsTheLatentsOfAFlow) {
+  for (const std::string schedule : {"baseline", "joint", "alternating"}) {
+    SCOPED_TRACE(schedule);
+    run_well(cohort_.gwas(
+        path("a"), "trait1,trait2",
+        cohort_.covariates() + small_flow() + Arguments{"--schedule", schedule}));
+    EXPECT_EQ(fs::exists(path("a.grm.bin")), schedule != "baseline");
+    EXPECT_TRUE(fs::exists(path("a.model/model.safetensors")));
+    // The same latents, tested as they are.
+    run_well(Arguments{"gwas", "--bfile", cohort_.bfile, "--pheno", path("a.pheno"),
+                       "--keep", path("a.id"), "--out", path("b")} +
+             cohort_.covariates() + kPlain);
+    expect_same_p(p("a"), p("b"), 1e-6);
+    fs::remove_all(path("a.model"));
+    fs::remove(path("a.grm.bin"));
+  }
+}
+
+TEST_F(Gwas, AFlowMayHaveCovariatesAsContext) {
+  run_well(cohort_.gwas(
+      path("a"), "trait1,trait2",
+      cohort_.covariates() + small_flow() + Arguments{"--covar-use", "context"}));
+  EXPECT_EQ(rows_of(path("a.traits.tsv")).front(),
+            (std::vector<std::string>{"trait1", "trait2", "age", "sex", "FID", "IID"}));
+  run_well(
+      cohort_.gwas(path("b"), "trait1,trait2", cohort_.covariates() + small_flow()));
+  EXPECT_NE(p("a"), p("b"));
+}
+
+TEST_F(Gwas, AFlowTakesARelationshipWithNegativeEigenvalues) {
+  // Means over the genotypes that two people both have are not always semidefinite.
+  run_well({"grm", "--bfile", cohort_.bfile, "--chr", "1-2", "--out", path("k")});
+  const auto outcome = run(cohort_.gwas(path("a"), "trait1,trait2",
+                                        small_flow() + Arguments{"--grm", path("k")}));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("negative eigenvalues"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(fs::exists(path("a.grm.bin")));
+}
+
+// ---- runs that stop
+
+/// A cohort whose scan takes a while.
+class GwasThatStops : public Gwas {
+ protected:
+  Arguments slow_scan(const std::string& out) const {
+    return cohort_.gwas(
+        path(out), "trait1,trait2,trait3",
+        kPlain + cohort_.covariates() +
+            Arguments{"--test", "wald", "--single", "--loco", "--threads", "1"});
+  }
+  Arguments slow_flow(const std::string& out) const {
+    return cohort_.gwas(path(out), "trait1,trait2",
+                        small_flow("400") + Arguments{"--threads", "1"});
+  }
+
+  /// Starts a run, ends it by `end` once `reached`, and lets the same command go on.
+  /// True where it was ended in the middle.
+  bool stop_and_go_on(const Arguments& arguments, const std::function<bool()>& reached,
+                      const std::function<void(Process&)>& end) const {
+    bool was_stopped = false;
+    {
+      Process process(arguments, path("out"), path("err"));
+      while (process.is_running() && !reached()) std::this_thread::sleep_for(1ms);
+      was_stopped = process.is_running();
+      end(process);
+      process.wait();
+    }
+    run_well(arguments);
+    return was_stopped;
+  }
+
+  void expect_same_results(const std::string& one, const std::string& other) const {
+    auto left = results(folder_, one), right = results(folder_, other);
+    ASSERT_EQ(left.size(), right.size());
+    for (const auto& [ending, content] : left) {
+      if (ending == ".model") continue;
+      ASSERT_TRUE(right.contains(ending)) << ending;
+      EXPECT_TRUE(content == right.at(ending)) << ending;
+    }
+    EXPECT_FALSE(fs::exists(path(one + ".partial")));
+  }
+};
+
+TEST_F(GwasThatStops, TheScanGoesOn) {
+  run_well(slow_scan("whole"));
+  for (const std::string way : {"killed", "interrupted"}) {
+    SCOPED_TRACE(way);
+    const auto has_rows = [&] {
+      return lines_in(path(way + ".partial/rows1.tsv")) > 0;
+    };
+    EXPECT_TRUE(stop_and_go_on(slow_scan(way), has_rows, [&](Process& process) {
+      if (way == "killed") process.kill();
+      process.interrupt();
+    }));
+    expect_same_results(way, "whole");
+    EXPECT_NE(content_of(path(way + ".log")).find("going on after"), std::string::npos);
+  }
+}
+
+TEST_F(GwasThatStops, AnInterruptedRunSaysSo) {
+  Process process(slow_scan("a"), path("out"), path("err"));
+  while (process.is_running() && lines_in(path("a.partial/rows1.tsv")) == 0) {
+    std::this_thread::sleep_for(1ms);
+  }
+  process.interrupt();
+  EXPECT_EQ(process.wait(), 130);
+  EXPECT_NE(content_of(path("err")).find("the same command goes on"),
+            std::string::npos);
+  EXPECT_NE(content_of(path("a.log")).find("Stopped"), std::string::npos);
+  EXPECT_FALSE(fs::exists(path("a.assoc.tsv")));
+}
+
+TEST_F(GwasThatStops, TheFlowGoesOn) {
+  run_well(slow_flow("whole"));
+  for (const std::string way : {"killed", "interrupted"}) {
+    SCOPED_TRACE(way);
+    const auto trains = [&] { return lines_in(path(way + ".model/metrics.csv")) > 2; };
+    EXPECT_TRUE(stop_and_go_on(slow_flow(way), trains, [&](Process& process) {
+      if (way == "killed") process.kill();
+      process.interrupt();
+    }));
+    EXPECT_TRUE(content_of(path(way + ".assoc.tsv")) ==
+                content_of(path("whole.assoc.tsv")));
+    EXPECT_TRUE(content_of(path(way + ".pheno")) == content_of(path("whole.pheno")));
+    EXPECT_FALSE(fs::exists(path(way + ".partial")));
+  }
+}
+
+TEST_F(GwasThatStops, OtherRequestsDoNotTakeItsResults) {
+  run_well(slow_scan("whole"));
+  {
+    Process process(
+        cohort_.gwas(path("a"), "trait1,trait2,trait4",
+                     kPlain + Arguments{"--test", "wald", "--threads", "1"}),
+        path("out"), path("err"));
+    while (process.is_running() && lines_in(path("a.partial/rows1.tsv")) == 0) {
+      std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_TRUE(process.is_running());
+  }
+  run_well(slow_scan("a"));
+  EXPECT_EQ(content_of(path("a.log")).find("going on after"), std::string::npos);
+  expect_same_results("a", "whole");
+}
+
+TEST_F(GwasThatStops, ARepeatedRunGivesTheSameBytes) {
+  for (const std::string name : {"a", "b"}) {
+    run_well(cohort_.gwas(path(name), "trait1,trait2", small_flow()));
+  }
+  expect_same_results("a", "b");
+  const auto before = content_of(path("a.assoc.tsv"));
+  const auto again = run(cohort_.gwas(path("a"), "trait1,trait2", small_flow()));
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.err.find("the flow is there already"), std::string::npos);
+  EXPECT_TRUE(content_of(path("a.assoc.tsv")) == before);
+}
+
+}  // namespace
+}  // namespace kinflow::cli
