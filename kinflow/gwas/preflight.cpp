@@ -113,7 +113,7 @@ GwasNeeds estimate_needs(const GwasRequest& request, const GwasInputs& inputs) {
   // Seconds of a Wald test for each person and pair of traits, beside products of 5e10
   // a second.
   constexpr double kWald = 1.1e-8 * 5e10;
-  constexpr double kBytesOfGenotype = 20;  // of a block, with all that is made of it
+  constexpr double kBytesOfGenotype = 11;  // of a block, with all that is made of it
   constexpr double kBytesOfVariant = 150;  // its names and p-values
   const auto n = static_cast<double>(inputs.count());
   const auto tested = static_cast<double>(inputs.tested());
