@@ -33,6 +33,16 @@ void merge(const SingleTraitResults& single, SnpResults& merged) {
   }
 }
 
+std::int64_t people_of(const NamedColumns& covariates) {
+  return static_cast<std::int64_t>(covariates.values.size() / covariates.names.size());
+}
+
+RelationshipEigen centered_eigen(std::vector<double> relationship,
+                                 std::int64_t people) {
+  center_relationship(relationship, people);
+  return eigen_of_relationship(std::move(relationship), people);
+}
+
 }  // namespace
 
 class AssociationTests::SetTests {
@@ -82,16 +92,18 @@ class AssociationTests::SetTests {
 AssociationTests::AssociationTests(std::vector<double> relationship,
                                    const std::vector<TraitSet>& sets,
                                    const NamedColumns& covariates, TestKind kind)
-    : people_(static_cast<std::int64_t>(covariates.values.size() /
-                                        covariates.names.size())) {
-  center_relationship(relationship, people_);
-  const auto eigen = eigen_of_relationship(std::move(relationship), people_);
+    : AssociationTests(centered_eigen(std::move(relationship), people_of(covariates)),
+                       sets, covariates, kind) {}
+
+AssociationTests::AssociationTests(const RelationshipEigen& eigen,
+                                   const std::vector<TraitSet>& sets,
+                                   const NamedColumns& covariates, TestKind kind)
+    : people_(eigen.rows), rotation_(eigen.vectors, eigen.rows) {
   for (const auto& set : sets) {
     tests_.push_back(std::make_unique<SetTests>(
         make_mixed_model_data(eigen, set.traits, covariates), set.is_joint, kind));
     tests_.back()->add_null_models(set.name, null_models_);
   }
-  rotation_.emplace(eigen.vectors, people_);
 }
 
 AssociationTests::~AssociationTests() = default;
@@ -100,7 +112,7 @@ void AssociationTests::test(const GenotypeBlock& block, Scratch& scratch,
                             std::vector<SnpResults>& results) const {
   const auto count = block.variants();
   scratch.snps.resize(static_cast<std::size_t>(people_ * count));
-  rotation_->rotate(block, scratch.rotation, scratch.snps.data());
+  rotation_.rotate(block, scratch.rotation, scratch.snps.data());
   results.resize(tests_.size());
   for (std::size_t i = 0; i < tests_.size(); ++i) {
     tests_[i]->test(scratch.snps.data(), count, scratch, results[i]);

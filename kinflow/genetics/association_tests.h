@@ -3,13 +3,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "kinflow/genetics/genotype_rotation.h"
 #include "kinflow/genetics/mixed_model.h"
 #include "kinflow/genetics/named_columns.h"
+#include "kinflow/genetics/relationship_eigen.h"
 #include "kinflow/genetics/single_trait_tests.h"
 #include "kinflow/genetics/snp_results.h"
 
@@ -39,6 +39,9 @@ class AssociationTests {
   /// InputError as in make_mixed_model_data() and eigen_of_relationship().
   AssociationTests(std::vector<double> relationship, const std::vector<TraitSet>& sets,
                    const NamedColumns& covariates, TestKind kind);
+  /// The same with the decomposition of a relationship that is centred already.
+  AssociationTests(const RelationshipEigen& eigen, const std::vector<TraitSet>& sets,
+                   const NamedColumns& covariates, TestKind kind);
   ~AssociationTests();
 
   std::int64_t people() const { return people_; }
@@ -62,7 +65,7 @@ class AssociationTests {
   class SetTests;
 
   std::int64_t people_;
-  std::optional<GenotypeRotation> rotation_;
+  GenotypeRotation rotation_;
   std::vector<std::unique_ptr<SetTests>> tests_;
   std::vector<NullModel> null_models_;
 };
