@@ -1,8 +1,6 @@
 // Parses the verbs and turns failures into exit codes.
 #include "run_verbs.h"
 
-#include <malloc.h>
-
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
@@ -27,17 +25,6 @@ extern "C" void request_stop(int signal) {
   std::signal(signal, SIG_DFL);
 }
 constexpr const char* kOutOfMemory = "out of memory: expected a smaller model or table";
-
-// Tensors of some megabytes come and go with every step of a training: taking their
-// pages from the system and giving them back each time costs more than the work on
-// them.
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  constexpr int kLargestKept = 1 << 30;
-  mallopt(M_MMAP_THRESHOLD, kLargestKept);
-  mallopt(M_TRIM_THRESHOLD, kLargestKept);
-#endif
-}
 
 // LibTorch has no type of its own for this.
 bool is_out_of_memory(const std::string& message) {
@@ -71,7 +58,6 @@ const std::atomic<bool>& kinflow::cli::stop_requested() {
 }
 
 int kinflow::cli::run_verbs(int argc, char** argv, const AddVerbs& add_verbs) {
-  keep_freed_memory();
   Console console;
   CLI::App app{"Normalizing flows for data whose rows are not independent."};
   app.name("kinflow");
