@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "kinflow/core/random.h"
+#include "kinflow/genetics/genotype_rotation.h"
 #include "kinflow/genetics/score_test.h"
 #include "kinflow/genetics/wald_test.h"
 #include "measure.h"
@@ -153,6 +154,21 @@ class Gemma {
   bool is_there_ = false;
 };
 
+GenotypeBlock block_of(const Cohort& cohort) {
+  GenotypeBlock block;
+  block.genotypes.assign(cohort.genotypes.begin(), cohort.genotypes.end());
+  block.counts.resize(static_cast<std::size_t>(cohort.snps));
+  const auto n = static_cast<std::size_t>(cohort.rows);
+  for (std::size_t i = 0; i < block.genotypes.size(); ++i) {
+    auto& counts = block.counts[i / n];
+    const auto genotype = block.genotypes[i];
+    ++(genotype == 2   ? counts.homozygous_a1
+       : genotype == 1 ? counts.heterozygous
+                       : counts.homozygous_a2);
+  }
+  return block;
+}
+
 void measure(std::int64_t rows, std::int64_t snps) {
   openblas_set_num_threads(1);
   const auto cohort = simulate(rows, snps);
@@ -160,9 +176,12 @@ void measure(std::int64_t rows, std::int64_t snps) {
   RelationshipEigen eigen;
   const double eigen_seconds = processor_seconds_of(
       [&] { eigen = eigen_of_relationship(cohort.relationship, rows); });
-  std::vector<double> rotated;
-  const double rotation_seconds = processor_seconds_of(
-      [&] { rotated = rotate(eigen, cohort.genotypes.data(), snps); });
+  const GenotypeRotation rotation(eigen.vectors, rows);
+  const auto block = block_of(cohort);
+  GenotypeRotation::Scratch scratch;
+  std::vector<double> rotated(cohort.genotypes.size());
+  const double rotation_seconds =
+      processor_seconds_of([&] { rotation.rotate(block, scratch, rotated.data()); });
   fmt::print("{} rows, {} SNPs: decomposition {:.2f} s, rotation {:.2f} s\n", rows,
              snps, eigen_seconds, rotation_seconds);
   fmt::print(

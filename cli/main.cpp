@@ -1,119 +1,60 @@
-// Entry point: parses the verbs and turns failures into exit codes.
-#include <malloc.h>
+// Entry point of kinflow. LibTorch takes longer to load than some verbs take to run:
+// those that need no tensors run here, and kinflow-tensors, which stands beside this
+// program, does everything else.
+#include <unistd.h>
 
-#include <CLI/CLI.hpp>
-#include <atomic>
-#include <csignal>
+#include <algorithm>
 #include <cstdio>
-#include <new>
-#include <system_error>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "commands.h"
 #include "kinflow/core/error.h"
-#include "kinflow/core/version.h"
+#include "run_verbs.h"
 
 namespace {
 
-constexpr int kNumericalFailure = 1;
-constexpr int kBadInput = 2;
-constexpr int kInterrupted = 130;
-
-std::atomic<bool> stop{false};
-
-extern "C" void request_stop(int signal) {
-  stop = true;
-  std::signal(signal, SIG_DFL);
-}
-constexpr const char* kOutOfMemory = "out of memory: expected a smaller model or table";
-
-// Tensors of some megabytes come and go with every step of a training: taking their
-// pages from the system and giving them back each time costs more than the work on
-// them.
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  constexpr int kLargestKept = 1 << 30;
-  mallopt(M_MMAP_THRESHOLD, kLargestKept);
-  mallopt(M_TRIM_THRESHOLD, kLargestKept);
-#endif
-}
-
-// LibTorch has no type of its own for this.
-bool is_out_of_memory(const std::string& message) {
-  return message.find("allocate memory") != std::string::npos ||
-         message.find("not enough memory") != std::string::npos ||
-         message.find("out of memory") != std::string::npos;
-}
-
-int fail(kinflow::cli::Console& console, const std::string& message, int code) {
-  // One line, whatever a library put into its message.
-  console.info("kinflow: " + message.substr(0, message.find('\n')));
-  return code;
-}
-
-// InputError that lists the verbs where the first word is none of them.
-void check_verb(const CLI::App& app, const std::string& word) {
-  std::string names;
-  for (const auto* verb : app.get_subcommands({})) {
-    if (verb->get_name() == word) return;
-    names += (names.empty() ? "" : ", ") + verb->get_name();
+/// True where the traits go into the tests without a flow.
+bool has_no_flow(std::span<char*> arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    if (word == "--transform=none" || word == "--transform=rank-normal") return true;
+    if (word != "--transform" || i + 1 == arguments.size()) continue;
+    const std::string_view value = arguments[i + 1];
+    if (value == "none" || value == "rank-normal") return true;
   }
-  throw kinflow::InputError("expected a verb (" + names + "), found '" + word + "'");
+  return false;
+}
+
+bool needs_no_tensors(std::span<char*> arguments) {
+  if (arguments.size() < 2) return false;
+  const std::string_view verb = arguments[1];
+  return verb == "grm" || verb == "clump" || (verb == "gwas" && has_no_flow(arguments));
+}
+
+/// Returns only where it fails.
+int become_tensor_program(char** arguments) {
+  constexpr int kNotFound = 127;
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto path = (self.parent_path() / "kinflow-tensors").string();
+  execv(path.c_str(), arguments);
+  std::fprintf(stderr, "kinflow: %s\n", kinflow::system_message(path, "run").c_str());
+  return kNotFound;
 }
 
 }  // namespace
 
-const std::atomic<bool>& kinflow::cli::stop_requested() {
-  std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
-  return stop;
-}
-
 int main(int argc, char** argv) {
   using namespace kinflow;
-  keep_freed_memory();
-  cli::Console console;
-  CLI::App app{"Normalizing flows for data whose rows are not independent."};
-  app.name("kinflow");
-  app.set_version_flag("--version", "kinflow " + version() + " (" + commit() + ")");
-  app.require_subcommand(1);
-  app.option_defaults()->always_capture_default();
-  cli::add_simulate(app, console);
-  cli::add_fit(app, console);
-  cli::add_sweep(app, console);
-  cli::add_evaluate(app, console);
-  cli::add_sample(app, console);
-  cli::add_transform(app, console);
-  cli::add_inspect(app, console);
-  cli::add_relationship(app, console);
-  cli::add_grm(app, console);
-  cli::add_gwas(app, console);
-  cli::add_clump(app, console);
-  cli::add_reproduce(app, console);
-  cli::add_demo(app, console);
-  try {
-    if (argc == 1) throw CLI::CallForHelp();
-    if (argv[1][0] != '-') check_verb(app, argv[1]);
-    app.parse(argc, argv);
-    if (std::fflush(stdout) != 0) throw InputError(system_message("stdout", "write"));
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    return fail(console, std::string(error.what()) + " (see --help)", kBadInput);
-  } catch (const InputError& error) {
-    return fail(console, error.what(), kBadInput);
-  } catch (const Interrupted& error) {
-    console.info(error.what());
-    return kInterrupted;
-  } catch (const NumericalError& error) {
-    return fail(console, error.what(), kNumericalFailure);
-  } catch (const std::bad_alloc&) {
-    return fail(console, kOutOfMemory, kNumericalFailure);
-  } catch (const std::system_error& error) {
-    return fail(console, error.what(), kBadInput);
-  } catch (const std::exception& error) {
-    if (is_out_of_memory(error.what()))
-      return fail(console, kOutOfMemory, kNumericalFailure);
-    return fail(console, std::string("internal error: ") + error.what(),
-                kNumericalFailure);
+  if (!needs_no_tensors({argv, static_cast<std::size_t>(argc)})) {
+    return become_tensor_program(argv);
   }
-  return 0;
+  return cli::run_verbs(argc, argv, [](CLI::App& app, cli::Console& console) {
+    cli::add_grm(app, console);
+    cli::add_gwas(app, console);
+    cli::add_clump(app, console);
+  });
 }

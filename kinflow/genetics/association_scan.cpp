@@ -2,7 +2,6 @@
 #include "kinflow/genetics/association_scan.h"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,12 +16,9 @@ namespace {
 
 /// What a thread works with.
 struct Bench {
-  std::vector<std::int8_t> counts;
-  std::vector<float> snps;
+  GenotypeBlock block;
   AssociationTests::Scratch scratch;
   std::vector<SnpResults> results;
-  std::vector<double> frequencies;
-  std::vector<std::int64_t> known;
 };
 
 /// Benches that threads take and give back.
@@ -45,43 +41,19 @@ class Benches {
   std::vector<std::unique_ptr<Bench>> free_;
 };
 
-/// Numbers of alleles less their mean, missing ones as the mean.
-struct CenteredSnp {
-  std::int64_t known = 0;
-  double frequency = std::numeric_limits<double>::quiet_NaN();
-};
-
-CenteredSnp center(std::span<const std::int8_t> counts, float* snp) {
-  std::int64_t known = 0, sum = 0;
-  for (const auto count : counts) {
-    known += count != kMissingGenotype;
-    sum += count != kMissingGenotype ? count : 0;
-  }
-  if (known == 0) {
-    std::fill(snp, snp + counts.size(), 0.0F);
-    return {};
-  }
-  const double mean = static_cast<double>(sum) / static_cast<double>(known);
-  float centered[4] = {};  // by 1 + the number of alleles; missing ones are 0
-  static_assert(kMissingGenotype == -1);
-  for (int count = 0; count < 3; ++count) {
-    centered[count + 1] = static_cast<float>(count - mean);
-  }
-  for (std::size_t i = 0; i < counts.size(); ++i) snp[i] = centered[counts[i] + 1];
-  return {known, mean / 2};
-}
-
 class Scan {
  public:
   Scan(const Genotypes& genotypes, std::span<const std::int64_t> people,
        const AssociationTests& tests)
-      : genotypes_(genotypes), people_(people), tests_(tests) {}
+      : genotypes_(genotypes),
+        people_(people),
+        mask_(people, genotypes.people().size()),
+        tests_(tests) {}
 
   ScannedBlock test(std::span<const std::int64_t> variants) {
     auto bench = benches_.take();
     read(variants, *bench);
-    tests_.test(bench->snps.data(), static_cast<std::int64_t>(variants.size()),
-                bench->scratch, bench->results);
+    tests_.test(bench->block, bench->scratch, bench->results);
     ScannedBlock block{variants, {}, {}};
     for (const auto& results : bench->results) {
       block.p.push_back(results.p_value);
@@ -94,15 +66,11 @@ class Scan {
  private:
   void read(std::span<const std::int64_t> variants, Bench& bench) const {
     const auto n = people_.size();
-    bench.counts.resize(n);
-    bench.snps.resize(n * variants.size());
-    bench.frequencies.resize(variants.size());
-    bench.known.resize(variants.size());
+    bench.block.genotypes.resize(n * variants.size());
+    bench.block.counts.resize(variants.size());
     for (std::size_t s = 0; s < variants.size(); ++s) {
-      genotypes_.read(variants[s], people_, bench.counts.data());
-      const auto snp = center(bench.counts, &bench.snps[s * n]);
-      bench.known[s] = snp.known;
-      bench.frequencies[s] = snp.frequency;
+      genotypes_.read(variants[s], people_, &bench.block.genotypes[s * n]);
+      bench.block.counts[s] = mask_.count(genotypes_.packed(variants[s]));
     }
   }
 
@@ -119,8 +87,8 @@ class Scan {
       row.id = variant.id;
       row.a1 = variant.a1;
       row.a2 = variant.a2;
-      row.a1_frequency = bench.frequencies[s];
-      row.people = bench.known[s];
+      row.a1_frequency = bench.block.counts[s].a1_frequency();
+      row.people = bench.block.counts[s].known();
       for (std::size_t t = 0; t < traits; ++t) {
         row.effects.push_back(results.effects[t * variants.size() + s]);
         row.standard_errors.push_back(results.standard_errors[t * variants.size() + s]);
@@ -133,6 +101,7 @@ class Scan {
 
   const Genotypes& genotypes_;
   std::span<const std::int64_t> people_;
+  PeopleMask mask_;
   const AssociationTests& tests_;
   Benches benches_;
 };

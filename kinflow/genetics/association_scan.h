@@ -13,9 +13,9 @@
 
 namespace kinflow {
 
-/// Variants of a block: enough for matrix products to be fast, few enough for a block of
-/// 10,000 people to take some tens of megabytes.
-inline constexpr std::int64_t kScanBlock = 256;
+/// Variants of a block: enough for tables of sums to pay (kernels/genotype_sums.h), few
+/// enough for a block of 10,000 people to take about 100 megabytes.
+inline constexpr std::int64_t kScanBlock = 1024;
 
 /// The tests of some variants that follow each other in the scan.
 struct ScannedBlock {

@@ -1,8 +1,6 @@
 // Rotates blocks of SNPs and hands them to the tests of every set.
 #include "kinflow/genetics/association_tests.h"
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -33,6 +31,16 @@ void merge(const SingleTraitResults& single, SnpResults& merged) {
     std::copy(one.standard_errors.begin(), one.standard_errors.end(),
               merged.standard_errors.begin() + at);
   }
+}
+
+std::int64_t people_of(const NamedColumns& covariates) {
+  return static_cast<std::int64_t>(covariates.values.size() / covariates.names.size());
+}
+
+RelationshipEigen centered_eigen(std::vector<double> relationship,
+                                 std::int64_t people) {
+  center_relationship(relationship, people);
+  return eigen_of_relationship(std::move(relationship), people);
 }
 
 }  // namespace
@@ -84,28 +92,27 @@ class AssociationTests::SetTests {
 AssociationTests::AssociationTests(std::vector<double> relationship,
                                    const std::vector<TraitSet>& sets,
                                    const NamedColumns& covariates, TestKind kind)
-    : people_(static_cast<std::int64_t>(covariates.values.size() /
-                                        covariates.names.size())) {
-  center_relationship(relationship, people_);
-  const auto eigen = eigen_of_relationship(std::move(relationship), people_);
+    : AssociationTests(centered_eigen(std::move(relationship), people_of(covariates)),
+                       sets, covariates, kind) {}
+
+AssociationTests::AssociationTests(const RelationshipEigen& eigen,
+                                   const std::vector<TraitSet>& sets,
+                                   const NamedColumns& covariates, TestKind kind)
+    : people_(eigen.rows), rotation_(eigen.vectors, eigen.rows) {
   for (const auto& set : sets) {
     tests_.push_back(std::make_unique<SetTests>(
         make_mixed_model_data(eigen, set.traits, covariates), set.is_joint, kind));
     tests_.back()->add_null_models(set.name, null_models_);
   }
-  vectors_.assign(eigen.vectors.begin(), eigen.vectors.end());
 }
 
 AssociationTests::~AssociationTests() = default;
 
-void AssociationTests::test(const float* snps, std::int64_t count, Scratch& scratch,
+void AssociationTests::test(const GenotypeBlock& block, Scratch& scratch,
                             std::vector<SnpResults>& results) const {
-  const auto n = static_cast<int>(people_), m = static_cast<int>(count);
-  const auto size = static_cast<std::size_t>(people_ * count);
-  scratch.rotated.resize(size);
-  cblas_sgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, m, n, 1, vectors_.data(), n,
-              snps, n, 0, scratch.rotated.data(), n);
-  scratch.snps.assign(scratch.rotated.begin(), scratch.rotated.end());
+  const auto count = block.variants();
+  scratch.snps.resize(static_cast<std::size_t>(people_ * count));
+  rotation_.rotate(block, scratch.rotation, scratch.snps.data());
   results.resize(tests_.size());
   for (std::size_t i = 0; i < tests_.size(); ++i) {
     tests_[i]->test(scratch.snps.data(), count, scratch, results[i]);

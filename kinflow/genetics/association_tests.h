@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/genetics/genotype_rotation.h"
 #include "kinflow/genetics/mixed_model.h"
 #include "kinflow/genetics/named_columns.h"
+#include "kinflow/genetics/relationship_eigen.h"
 #include "kinflow/genetics/single_trait_tests.h"
 #include "kinflow/genetics/snp_results.h"
 
@@ -37,6 +39,9 @@ class AssociationTests {
   /// InputError as in make_mixed_model_data() and eigen_of_relationship().
   AssociationTests(std::vector<double> relationship, const std::vector<TraitSet>& sets,
                    const NamedColumns& covariates, TestKind kind);
+  /// The same with the decomposition of a relationship that is centred already.
+  AssociationTests(const RelationshipEigen& eigen, const std::vector<TraitSet>& sets,
+                   const NamedColumns& covariates, TestKind kind);
   ~AssociationTests();
 
   std::int64_t people() const { return people_; }
@@ -45,22 +50,22 @@ class AssociationTests {
 
   /// Memory of a thread.
   struct Scratch {
-    std::vector<float> rotated;
+    GenotypeRotation::Scratch rotation;
     std::vector<double> snps;
     SingleTraitResults single;
   };
   /// Threads may call it at the same time, each with a scratch of its own; BLAS should
   /// then compute in the calling thread.
-  /// @param snps     [people x count], column-major, each without its mean
+  /// A missing genotype is the mean of the others.
   /// @param results  one for each set
-  void test(const float* snps, std::int64_t count, Scratch& scratch,
+  void test(const GenotypeBlock& block, Scratch& scratch,
             std::vector<SnpResults>& results) const;
 
  private:
   class SetTests;
 
   std::int64_t people_;
-  std::vector<float> vectors_;  // eigenvectors, [people x people]
+  GenotypeRotation rotation_;
   std::vector<std::unique_ptr<SetTests>> tests_;
   std::vector<NullModel> null_models_;
 };

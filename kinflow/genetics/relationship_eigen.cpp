@@ -89,16 +89,13 @@ RelationshipEigen eigen_of_relationship(std::vector<double> matrix, std::int64_t
   constexpr double kZero = 1e-10;
   const auto n = static_cast<std::size_t>(rows);
   const auto order = static_cast<lapack_int>(rows);
-  RelationshipEigen result{rows, std::vector<double>(n), std::vector<double>(n * n)};
-  std::vector<lapack_int> support(2 * n);
-  lapack_int found = 0;
-  const auto info = LAPACKE_dsyevr(
-      LAPACK_COL_MAJOR, 'V', 'A', 'L', order, matrix.data(), order, 0, 0, 0, 0, 0,
-      &found, result.values.data(), result.vectors.data(), order, support.data());
-  if (info != 0 || found != order) {
-    throw NumericalError(fmt::format(
-        "[eigen_of_relationship] no decomposition of {} rows (dsyevr: {}, {} values)",
-        rows, info, found));
+  RelationshipEigen result{rows, std::vector<double>(n), std::move(matrix)};
+  const auto info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', order,
+                                   result.vectors.data(), order, result.values.data());
+  if (info != 0) {
+    throw NumericalError(
+        fmt::format("[eigen_of_relationship] no decomposition of {} rows (dsyevd: {})",
+                    rows, info));
   }
   const double largest = result.values.back();
   check_eigenvalues(result.values, "relationship");

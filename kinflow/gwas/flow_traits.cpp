@@ -81,20 +81,6 @@ void check_same_relationship(const FlowTraits& given, const FitRequest& request)
 
 }  // namespace
 
-FitRequest default_trait_flow(bool adjusted) {
-  FitRequest request;
-  request.flow.kind = FlowKind::affine;
-  request.flow.layers = 12;
-  request.flow.permutation = Permutation::random;
-  DependenceRequest dependence;
-  if (adjusted) dependence.relationships = {"of the people"};
-  request.train = default_train_options(dependence);
-  request.train.patience = 30;
-  request.replicas.weight_decays = {0.001, 0.01};
-  request.replicas.memory_shares = {0.25};
-  return request;
-}
-
 void check_run_folder(const FlowTraits& given) {
   if (!holds_run(given.directory)) return;
   const auto record = RunFolder::open(given.directory).read_record();

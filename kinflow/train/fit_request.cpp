@@ -1,7 +1,6 @@
 // Requests as JSON: every option with its value stands in run.json.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "kinflow/core/error.h"
@@ -9,7 +8,6 @@
 #include "kinflow/core/random.h"
 #include "kinflow/train/fit.h"
 #include "kinflow/train/names.h"
-#include "kinflow/train/run_folder.h"
 
 namespace kinflow {
 namespace {
@@ -197,21 +195,6 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
   request.train = train_options_from(reader.object("train"));
   request.replicas = replica_options_from(reader.object("replicas"));
   return request;
-}
-
-FitRequest read_run_request(const std::string& directory) {
-  const auto folder = RunFolder::open(directory);
-  const auto record = folder.read_record();
-  const auto path = folder.record_path();
-  return fit_request_from(JsonReader(record, path).object("request").json(), path);
-}
-
-bool run_is_finished(const std::string& directory) {
-  const auto folder = RunFolder::open(directory);
-  const auto record = folder.read_record();
-  std::error_code ignored;
-  return JsonReader(record, folder.record_path()).text("status") == "finished" &&
-         std::filesystem::exists(folder.model_path(), ignored);
 }
 
 }  // namespace kinflow

@@ -1,0 +1,94 @@
+// Parses the verbs and turns failures into exit codes.
+#include "run_verbs.h"
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <new>
+#include <system_error>
+
+#include "commands.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/version.h"
+
+namespace {
+
+constexpr int kNumericalFailure = 1;
+constexpr int kBadInput = 2;
+constexpr int kInterrupted = 130;
+
+std::atomic<bool> stop{false};
+
+extern "C" void request_stop(int signal) {
+  stop = true;
+  std::signal(signal, SIG_DFL);
+}
+constexpr const char* kOutOfMemory = "out of memory: expected a smaller model or table";
+
+// LibTorch has no type of its own for this.
+bool is_out_of_memory(const std::string& message) {
+  return message.find("allocate memory") != std::string::npos ||
+         message.find("not enough memory") != std::string::npos ||
+         message.find("out of memory") != std::string::npos;
+}
+
+int fail(kinflow::cli::Console& console, const std::string& message, int code) {
+  // One line, whatever a library put into its message.
+  console.info("kinflow: " + message.substr(0, message.find('\n')));
+  return code;
+}
+
+// InputError that lists the verbs where the first word is none of them.
+void check_verb(const CLI::App& app, const std::string& word) {
+  std::string names;
+  for (const auto* verb : app.get_subcommands({})) {
+    if (verb->get_name() == word) return;
+    names += (names.empty() ? "" : ", ") + verb->get_name();
+  }
+  throw kinflow::InputError("expected a verb (" + names + "), found '" + word + "'");
+}
+
+}  // namespace
+
+const std::atomic<bool>& kinflow::cli::stop_requested() {
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  return stop;
+}
+
+int kinflow::cli::run_verbs(int argc, char** argv, const AddVerbs& add_verbs) {
+  Console console;
+  CLI::App app{"Normalizing flows for data whose rows are not independent."};
+  app.name("kinflow");
+  app.set_version_flag("--version", "kinflow " + version() + " (" + commit() + ")");
+  app.require_subcommand(1);
+  app.option_defaults()->always_capture_default();
+  add_verbs(app, console);
+  try {
+    if (argc == 1) throw CLI::CallForHelp();
+    if (argv[1][0] != '-') check_verb(app, argv[1]);
+    app.parse(argc, argv);
+    if (std::fflush(stdout) != 0) throw InputError(system_message("stdout", "write"));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return fail(console, std::string(error.what()) + " (see --help)", kBadInput);
+  } catch (const InputError& error) {
+    return fail(console, error.what(), kBadInput);
+  } catch (const Interrupted& error) {
+    console.info(error.what());
+    return kInterrupted;
+  } catch (const NumericalError& error) {
+    return fail(console, error.what(), kNumericalFailure);
+  } catch (const std::bad_alloc&) {
+    return fail(console, kOutOfMemory, kNumericalFailure);
+  } catch (const std::system_error& error) {
+    return fail(console, error.what(), kBadInput);
+  } catch (const std::exception& error) {
+    if (is_out_of_memory(error.what()))
+      return fail(console, kOutOfMemory, kNumericalFailure);
+    return fail(console, std::string("internal error: ") + error.what(),
+                kNumericalFailure);
+  }
+  return 0;
+}

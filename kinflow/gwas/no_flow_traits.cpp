@@ -1,0 +1,16 @@
+// In place of flow_traits.cpp, in programs without LibTorch.
+#include <stdexcept>
+
+#include "kinflow/gwas/flow_traits.h"
+
+namespace kinflow {
+
+void check_run_folder(const FlowTraits&) {
+  throw std::logic_error("[check_run_folder] this program has no flows");
+}
+
+NamedColumns latents_of_flow(const FlowTraits&, const std::atomic<bool>*, Logger&) {
+  throw std::logic_error("[latents_of_flow] this program has no flows");
+}
+
+}  // namespace kinflow
