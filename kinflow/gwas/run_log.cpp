@@ -1,11 +1,11 @@
 // Collects the messages of a run.
 #include "kinflow/gwas/run_log.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
+#include <ctime>
 #include <utility>
 
 #include "kinflow/core/atomic_file.h"
@@ -15,8 +15,12 @@ namespace kinflow {
 namespace {
 
 std::string local_time(std::chrono::system_clock::time_point time) {
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}",
-                     fmt::localtime(std::chrono::system_clock::to_time_t(time)));
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
+  return text.data();
 }
 
 std::string host_name() {
