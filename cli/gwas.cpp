@@ -2,6 +2,7 @@
 #include "kinflow/gwas/gwas.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "genotype_options.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
+#include "kinflow/gwas/flow_traits.h"
 #include "kinflow/report/text_table.h"
 #include "options.h"
 
@@ -25,6 +27,8 @@ const Names<TraitTransform> kTransforms = {{"flow", TraitTransform::flow},
                                            {"none", TraitTransform::none}};
 const Names<CovariateUse> kCovariateUses = {{"residuals", CovariateUse::residuals},
                                             {"context", CovariateUse::context}};
+const Names<FlowInput> kFlowInputs = {{"raw", FlowInput::raw},
+                                      {"rank-normal", FlowInput::rank_normal}};
 const Names<TestKind> kTests = {{"score", TestKind::score}, {"wald", TestKind::wald}};
 const Names<MinusNine> kMinusNine = {{"careful", MinusNine::careful},
                                      {"missing", MinusNine::missing},
@@ -37,9 +41,9 @@ struct Given {
   GwasRequest request;
   GenotypeGiven genotypes;
   FitGiven fit;
-  std::string grm, relationship, kind = "standardized";
+  std::string grm, relationship, kind = "centered";
   std::string transform = "flow", covariates = "residuals", test = "score";
-  std::string minus_nine = "careful";
+  std::string minus_nine = "careful", flow_input = "rank-normal";
 
   GwasRequest resolve() const;
 };
@@ -66,6 +70,7 @@ GwasRequest Given::resolve() const {
   }
   made.transform = chosen(kTransforms, transform);
   made.covariate_use = chosen(kCovariateUses, covariates);
+  made.flow_input = chosen(kFlowInputs, flow_input);
   made.test = chosen(kTests, test);
   made.clump.autosomes = data.variants.autosomes;
   auto flow = fit;
@@ -127,6 +132,8 @@ void add_test_options(CLI::App& verb, Given& given) {
   add_choice(verb, "--covar-use", given.covariates, kCovariateUses,
              "The flow sees what the covariates leave of the traits, or has them as "
              "context");
+  add_choice(verb, "--flow-input", given.flow_input, kFlowInputs,
+             "The flow sees traits as they are, or normal scores of their ranks");
   add_choice(verb, "--test", given.test, kTests,
              "Score test at the null model, or Wald test with variances for every "
              "variant");
@@ -143,6 +150,20 @@ void add_test_options(CLI::App& verb, Given& given) {
   verb.add_option("--kb", request.clump.kb, "and are closer to it")
       ->check(number_in(0, 1e7));
   verb.add_flag("--gz", request.zipped, "Write PREFIX.assoc.tsv.gz");
+}
+
+/// Defaults of the options of a flow.
+void prefer(const FitRequest& defaults, FitGiven& given) {
+  const auto name_of = [](const auto& names, auto value) {
+    return std::find_if(names.begin(), names.end(),
+                        [&](const auto& one) { return one.second == value; })
+        ->first;
+  };
+  given.flow = name_of(flow_kind_names(), defaults.flow.kind);
+  given.permutation = name_of(permutation_names(), defaults.flow.permutation);
+  given.layers = defaults.flow.layers;
+  given.patience = defaults.train.patience;
+  given.request.replicas = defaults.replicas;
 }
 
 /// The options that were typed, a line each.
@@ -212,6 +233,7 @@ void run(const Given& given, const CLI::App& verb, Console& console) {
 
 void add_gwas(CLI::App& app, Console& console) {
   auto given = std::make_shared<Given>();
+  prefer(default_trait_flow(/*adjusted=*/true), given->fit);
   auto* verb = app.add_subcommand(
       "gwas", "Test variants for association with traits of related people, jointly");
   add_genotype_options(*verb, given->genotypes);

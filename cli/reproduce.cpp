@@ -24,19 +24,23 @@ struct Given {
 using Run = std::function<ExperimentReport(const ExperimentOptions&)>;
 
 // A verb for an experiment, which runs it and shows what it came to.
-// @param repeats  whether it trains sweeps on several seeds
+// @param seeds  repetitions by default; 0: it is not repeated
 CLI::App* add_experiment(CLI::App& app, const std::string& name,
-                         const std::string& help, const Run& run, bool repeats = true) {
+                         const std::string& help, const Run& run,
+                         std::int64_t seeds = ExperimentOptions{}.seeds) {
   auto given = std::make_shared<Given>();
   auto* verb = app.add_subcommand(name, help);
   auto& options = given->options;
   auto* out = verb->add_option("--out", options.directory, "Folder of the results");
   out->required();
-  if (repeats) {
+  if (seeds > 0) {
+    options.seeds = seeds;
     out->description(
         "Folder of the results; the same command goes on with one that was left "
         "unfinished");
-    verb->add_option("--seeds", given->seeds, "Repetitions (default: 10, quick: 2)")
+    verb->add_option(
+            "--seeds", given->seeds,
+            fmt::format("Repetitions (default: {}, quick: {})", seeds, kQuickSeeds))
         ->check(integer_in(1, 1000));
     verb->add_option("--first-seed", options.first_seed,
                      "Seed of the first repetition; those of other seeds have a "
@@ -96,7 +100,7 @@ void add_reproduce(CLI::App& app, Console& console) {
       [&console](const ExperimentOptions& options) {
         return reproduce_teaser(options, console);
       },
-      /*repeats=*/false);
+      /*seeds=*/0);
   auto source = std::make_shared<PriceSource>();
   auto* stocks = add_experiment(
       *reproduce, "stocks", "Stock data pairs: daily log returns, dependent by pair",
@@ -111,6 +115,37 @@ void add_reproduce(CLI::App& app, Console& console) {
                      "prices for each ticker");
   stocks->add_option("--pairs", source->pairs,
                      "Pairs of tickers (default: AAPL-MSFT,MA-V)");
+  auto cohort = std::make_shared<BiomarkerSource>();
+  auto* biomarkers = add_experiment(
+      *reproduce, "biomarkers", "Biomarkers of related individuals, families held out",
+      [cohort, &console](const ExperimentOptions& options) {
+        return reproduce_biomarkers(options, *cohort, console);
+      });
+  biomarkers
+      ->add_option("--data", cohort->folder,
+                   "Folder of PREFIX.bed, .bim and .fam, pheno.tsv and pedigree.tsv")
+      ->required();
+  add_list(
+      *biomarkers, "--traits", cohort->traits,
+      "Columns of pheno.tsv to model, comma-separated (default: 15 blood traits of "
+      "the heterogeneous stock mice)");
+  add_list(*biomarkers, "--covariates", cohort->covariates,
+           "Columns of pheno.tsv to regress out, comma-separated (default: the mice's "
+           "sex, age, season and year)");
+  biomarkers->add_option("--chr-set", cohort->autosomes, "Number of autosomes")
+      ->check(integer_in(1, 95))
+      ->capture_default_str();
+  auto mice = std::make_shared<std::string>();
+  auto* gwas = add_experiment(
+      *reproduce, "gwas",
+      "Association studies: simulated cohorts with known loci, and real data",
+      [mice, &console](const ExperimentOptions& options) {
+        return reproduce_gwas(options, *mice, console);
+      },
+      /*seeds=*/20);
+  gwas->add_option("--data", *mice,
+                   "Folder of PREFIX.bed, .bim and .fam, and pheno.tsv of the "
+                   "heterogeneous stock mice (default: simulated cohorts alone)");
 }
 
 }  // namespace kinflow::cli

@@ -2,6 +2,7 @@
 #include "kinflow/data/write_phenotypes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>

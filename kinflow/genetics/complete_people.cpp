@@ -1,5 +1,6 @@
 // People with all values, and their columns.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

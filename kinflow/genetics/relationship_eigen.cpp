@@ -28,8 +28,11 @@ void center_relationship(std::vector<double>& matrix, std::int64_t rows) {
   }
 }
 
-RelationshipEigen eigen_of_relationship(std::vector<double> matrix, std::int64_t rows) {
-  constexpr double kZero = 1e-10, kNotSemidefinite = 1e-3;
+namespace {
+
+/// With all eigenvalues as LAPACK gives them, but checked.
+RelationshipEigen decompose(std::vector<double> matrix, std::int64_t rows) {
+  constexpr double kNotSemidefinite = 1e-3;
   const auto n = static_cast<std::size_t>(rows);
   const auto order = static_cast<lapack_int>(rows);
   RelationshipEigen result{rows, std::vector<double>(n), std::move(matrix)};
@@ -47,10 +50,47 @@ RelationshipEigen eigen_of_relationship(std::vector<double> matrix, std::int64_t
                     "relationship, found eigenvalues from {:.6g} to {:.6g}",
                     result.values.front(), largest));
   }
+  return result;
+}
+
+/// True where a small multiple of the identity makes the matrix positive definite.
+bool is_semidefinite(std::vector<double> matrix, std::int64_t rows) {
+  constexpr double kRounding = 1e-8;
+  const auto n = static_cast<std::size_t>(rows);
+  double trace = 0;
+  for (std::size_t i = 0; i < n; ++i) trace += matrix[i * n + i];
+  for (std::size_t i = 0; i < n; ++i) matrix[i * n + i] += kRounding * trace;
+  const auto order = static_cast<lapack_int>(rows);
+  return LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', order, matrix.data(), order) == 0;
+}
+
+}  // namespace
+
+RelationshipEigen eigen_of_relationship(std::vector<double> matrix, std::int64_t rows) {
+  constexpr double kZero = 1e-10;
+  auto result = decompose(std::move(matrix), rows);
   for (auto& value : result.values) {
-    if (value < kZero * largest) value = 0;
+    if (value < kZero * result.values.back()) value = 0;
   }
   return result;
+}
+
+double make_semidefinite(std::vector<double>& matrix, std::int64_t rows) {
+  if (is_semidefinite(matrix, rows)) return 0;
+  const auto eigen = decompose(matrix, rows);
+  const auto n = static_cast<std::size_t>(rows);
+  std::size_t negative = 0;
+  while (eigen.values[negative] < 0) ++negative;
+  if (negative == 0) return 0;
+  auto scaled = eigen.vectors;
+  for (std::size_t j = 0; j < negative; ++j) {
+    cblas_dscal(static_cast<int>(rows), -eigen.values[j], &scaled[j * n], 1);
+  }
+  const auto order = static_cast<int>(rows);
+  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, order, order,
+              static_cast<int>(negative), 1, scaled.data(), order, eigen.vectors.data(),
+              order, 1, matrix.data(), order);
+  return eigen.values.front();
 }
 
 void rotate(const RelationshipEigen& eigen, const double* matrix, std::int64_t columns,

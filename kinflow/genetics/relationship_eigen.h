@@ -25,6 +25,11 @@ void center_relationship(std::vector<double>& matrix, std::int64_t rows);
 /// not a relationship that rounding has touched. NumericalError where LAPACK fails.
 RelationshipEigen eigen_of_relationship(std::vector<double> matrix, std::int64_t rows);
 
+/// Sets negative eigenvalues to 0, as matrices have them whose entries come from
+/// different variants, and gives the smallest one; 0, with the matrix as it is, where
+/// none is below -1e-8 of the trace. InputError as in eigen_of_relationship().
+double make_semidefinite(std::vector<double>& matrix, std::int64_t rows);
+
 /// U'M, [rows x columns], column-major like M.
 std::vector<double> rotate(const RelationshipEigen& eigen, const double* matrix,
                            std::int64_t columns);

@@ -2,6 +2,7 @@
 #include "kinflow/genetics/variant_filters.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>

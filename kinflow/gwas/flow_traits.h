@@ -12,6 +12,12 @@
 
 namespace kinflow {
 
+/// How flows of traits are trained by default: affine couplings of columns in random
+/// order, since a relation of two columns must not stay inside one half of them, and
+/// strong weight decay among the replicas, because cohorts are small for flows.
+/// @param adjusted  whether people are related
+FitRequest default_trait_flow(bool adjusted);
+
 /// What a flow of traits is trained on, and where.
 struct FlowTraits {
   NamedColumns traits;   ///< [people x traits]

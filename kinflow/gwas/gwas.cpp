@@ -125,8 +125,19 @@ class Study {
     return sets;
   }
 
+  /// A file of the relationship that a flow can use.
   std::string relationship_file() {
-    if (!inputs_.relationship_is_computed()) return request_.data.relationship;
+    const double smallest = inputs_.repair_relationship();
+    if (smallest < 0) {
+      log_.warning(
+          fmt::format("the relationship has negative eigenvalues (the smallest is "
+                      "{:.3g}), as where "
+                      "entries come from different variants; the flow has them as 0",
+                      smallest));
+    }
+    if (smallest == 0 && !inputs_.relationship_is_computed()) {
+      return request_.data.relationship;
+    }
     const auto path = request_.out + ".grm.bin";
     for (const auto& file : write_relationship(path, inputs_.relationship())) {
       add_file(file);

@@ -12,6 +12,7 @@
 #include "kinflow/data/read_relationship.h"
 #include "kinflow/data/sample_index.h"
 #include "kinflow/genetics/linkage.h"
+#include "kinflow/genetics/relationship_eigen.h"
 #include "kinflow/genetics/trait_values.h"
 
 namespace kinflow {
@@ -214,6 +215,13 @@ const RelationshipFile& GwasInputs::relationship() {
     given_.reset();
   }
   return *relationship_;
+}
+
+double GwasInputs::repair_relationship() {
+  relationship();
+  relationship_->dense = to_dense(std::move(*relationship_));
+  relationship_->sparse = {};
+  return make_semidefinite(relationship_->dense, count());
 }
 
 void GwasInputs::visit_groups(

@@ -51,6 +51,8 @@ class GwasInputs {
   /// The relationship of all chromosomes, of the people who are analysed, symmetric.
   /// Made once, and given up by visit_groups().
   const RelationshipFile& relationship();
+  /// Makes it positive semidefinite, see make_semidefinite().
+  double repair_relationship();
   bool relationship_is_computed() const { return data_.relationship.empty(); }
   /// Calls visit(group, relationship) for every group in turn, with the relationship
   /// [people x people] that its variants are tested with. Groups that `is_wanted` does

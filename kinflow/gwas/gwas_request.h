@@ -27,6 +27,12 @@ enum class CovariateUse {
   context     ///< the flow is conditioned on them
 };
 
+/// The traits that a flow sees, less their covariates.
+enum class FlowInput {
+  raw,
+  rank_normal  ///< normal scores of the ranks of every trait
+};
+
 /// Which files are read and who and what takes part.
 struct GwasData {
   std::string bfile;
@@ -42,7 +48,7 @@ struct GwasData {
   std::string relationship;
   std::string relationship_ids;  ///< file of its rows' ids; empty: the one beside it
   /// How a relationship from the variants is made.
-  SnpRelationshipKind kind = SnpRelationshipKind::standardized;
+  SnpRelationshipKind kind = SnpRelationshipKind::centered;
   /// A variant is tested with a relationship from all other chromosomes: computed, or
   /// read from PREFIX.chrN where `relationship` is a prefix.
   bool leave_chromosome_out = false;
@@ -52,6 +58,7 @@ struct GwasRequest {
   GwasData data;
   TraitTransform transform = TraitTransform::flow;
   CovariateUse covariate_use = CovariateUse::residuals;
+  FlowInput flow_input = FlowInput::rank_normal;
   /// How the flow is trained. The table, its columns and the relationship are filled
   /// in; with schedule `baseline` rows are independent.
   FitRequest flow;

@@ -2,6 +2,7 @@
 #include "kinflow/gwas/null_model_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace kinflow {
 namespace {

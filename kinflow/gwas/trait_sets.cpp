@@ -1,6 +1,8 @@
 // Residuals, normal scores and latents.
 #include "kinflow/gwas/trait_sets.h"
 
+#include <utility>
+
 #include "kinflow/genetics/trait_values.h"
 #include "kinflow/gwas/flow_traits.h"
 
@@ -25,7 +27,11 @@ TraitSet joint_set(const GwasRequest& request, const GwasInputs& inputs,
   }
   const bool in_context = request.covariate_use == CovariateUse::context &&
                           !people.covariates.names.empty();
-  const FlowTraits flow{.traits = in_context ? people.traits : residuals_of(inputs),
+  auto traits = in_context ? people.traits : residuals_of(inputs);
+  if (request.flow_input == FlowInput::rank_normal) {
+    traits = rank_normal_scores(traits, inputs.count());
+  }
+  const FlowTraits flow{.traits = std::move(traits),
                         .context = in_context ? people.covariates : NamedColumns{},
                         .ids = inputs.ids(),
                         .relationship = relationship,

@@ -1,4 +1,5 @@
-// The paper's experiments on simulated data and stock prices, beside its own numbers.
+// The paper's experiments on simulated data, stock prices and biomarkers, beside its
+// own numbers.
 #pragma once
 
 #include <atomic>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "kinflow/core/log.h"
+#include "kinflow/reproduce/biomarker_data.h"
 #include "kinflow/reproduce/study.h"
 
 namespace kinflow {
@@ -54,6 +56,17 @@ struct PriceSource {
 /// of folder and table is given.
 ExperimentReport reproduce_stocks(const ExperimentOptions& options,
                                   const PriceSource& source, Logger& logger);
+
+/// Biomarkers of related individuals, after the paper's of the UK Biobank: whole
+/// families are held out, and relatedness is taken from SNPs, from their principal
+/// components, and from the pedigree.
+ExperimentReport reproduce_biomarkers(const ExperimentOptions& options,
+                                      const BiomarkerSource& source, Logger& logger);
+
+/// Association studies: simulated cohorts with known loci, one for each seed, and where
+/// there is a folder of data the mice's blood traits by groups.
+ExperimentReport reproduce_gwas(const ExperimentOptions& options,
+                                const std::string& data, Logger& logger);
 
 /// The study of an experiment.
 /// @param more  what else decides its results

@@ -9,6 +9,7 @@ namespace kinflow {
 namespace {
 
 constexpr double kSignificant = 0.05;
+constexpr double kClearlySignificant = 0.01;  // where there are many comparisons
 
 bool have_entropies(const std::vector<ScoreColumn>& columns) {
   for (const auto& column : columns) {
@@ -115,6 +116,48 @@ std::string p_value_table(const std::vector<ScoreColumn>& columns,
       cells.push_back(p_value_text(test_below(column, method, against).p_value));
     }
     table.add_row(cells);
+  }
+  return table.markdown();
+}
+
+std::string comparison_table(const ScoreColumn& column,
+                             const std::vector<Comparison>& comparisons) {
+  TextTable table({{"method", Align::kLeft},
+                   {"against", Align::kLeft},
+                   {"difference (nats)"},
+                   {"p"},
+                   {"p < 0.01", Align::kLeft}});
+  for (const auto& [method, against] : comparisons) {
+    const auto test = test_below(column, method, against);
+    table.add_row(
+        {method, against,
+         fmt::format("{:.4f} ± {:.4f}", -test.mean_difference, test.standard_error),
+         p_value_text(test.p_value),
+         test.p_value < kClearlySignificant ? "yes" : "no"});
+  }
+  return table.markdown();
+}
+
+std::string choice_table(const ScoreColumn& column, const std::vector<ScoreRow>& rows) {
+  TextTable table({{"chosen by validation", Align::kLeft},
+                   {"validation NLL"},
+                   {"epoch"},
+                   {"learning rate"},
+                   {"rho, lambda or w_0"}});
+  for (const auto& row : rows) {
+    if (row.method.empty()) continue;
+    const auto count = static_cast<double>(column.sets.size());
+    double valid = 0, epoch = 0, rate = 0, parameter = 0;
+    for (const auto* set : column.sets) {
+      const auto& score = set->score_of(row.method);
+      valid += score.valid_nll_nats / count;
+      epoch += static_cast<double>(score.best_epoch) / count;
+      rate += score.learning_rate / count;
+      parameter += score.parameter / count;
+    }
+    table.add_row({row.method, fmt::format("{:.3f}", valid),
+                   fmt::format("{:.0f}", epoch), fmt::format("{:.3f}", rate),
+                   fmt::format("{:.4f}", parameter)});
   }
   return table.markdown();
 }

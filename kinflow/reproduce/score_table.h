@@ -52,6 +52,20 @@ std::string p_value_table(const std::vector<ScoreColumn>& columns,
                           const std::vector<std::string>& methods,
                           const std::string& against);
 
+/// A method beside the one that it is tested against.
+struct Comparison {
+  std::string method;
+  std::string against;
+};
+
+/// A Markdown table of the differences in mean test NLL, with their errors and p-values
+/// of the one-sided paired t-test.
+std::string comparison_table(const ScoreColumn& column,
+                             const std::vector<Comparison>& comparisons);
+
+/// A Markdown table of what validation chose in each method, as means over the sets.
+std::string choice_table(const ScoreColumn& column, const std::vector<ScoreRow>& rows);
+
 /// All scores, one line each, as comma-separated values.
 std::string scores_as_csv(const std::vector<SetScores>& sets);
 

@@ -19,8 +19,6 @@ namespace {
 using namespace method_name;
 using namespace stock_method;
 
-constexpr double kSignificant = 0.01;
-
 // InputError where a stock has one price on all days to train on.
 void check_returns_vary(const StockData& data, const std::string& path) {
   const auto& all = data.returns;
@@ -126,11 +124,6 @@ std::vector<ScoreRow> rows_of(bool quick, bool has_papers_pairs) {
   return rows;
 }
 
-struct Comparison {
-  std::string method;
-  std::string against;
-};
-
 // Each method beside what differs from it in the dependence, or in the calibration.
 std::vector<Comparison> comparisons(bool quick) {
   std::vector<Comparison> all;
@@ -159,47 +152,6 @@ std::vector<Comparison> comparisons(bool quick) {
   all.push_back({kSumCalibrated, own(kIndependent, kDefault)});
   all.push_back({kSumCalibrated, own(kPair, kDefault)});
   return all;
-}
-
-std::string comparison_table(const ScoreColumn& column, bool quick) {
-  TextTable table({{"method", Align::kLeft},
-                   {"against", Align::kLeft},
-                   {"difference (nats)"},
-                   {"p"},
-                   {"p < 0.01", Align::kLeft}});
-  for (const auto& [method, against] : comparisons(quick)) {
-    const auto test = test_below(column, method, against);
-    table.add_row(
-        {method, against,
-         fmt::format("{:.4f} ± {:.4f}", -test.mean_difference, test.standard_error),
-         p_value_text(test.p_value), test.p_value < kSignificant ? "yes" : "no"});
-  }
-  return table.markdown();
-}
-
-// What each method chose in the seeds.
-std::string choice_table(const ScoreColumn& column, const std::vector<ScoreRow>& rows) {
-  TextTable table({{"chosen by validation", Align::kLeft},
-                   {"validation NLL"},
-                   {"epoch"},
-                   {"learning rate"},
-                   {"rho, lambda or w_0"}});
-  for (const auto& row : rows) {
-    if (row.method.empty()) continue;
-    const auto count = static_cast<double>(column.sets.size());
-    double valid = 0, epoch = 0, rate = 0, parameter = 0;
-    for (const auto* set : column.sets) {
-      const auto& score = set->score_of(row.method);
-      valid += score.valid_nll_nats / count;
-      epoch += static_cast<double>(score.best_epoch) / count;
-      rate += score.learning_rate / count;
-      parameter += score.parameter / count;
-    }
-    table.add_row({row.method, fmt::format("{:.3f}", valid),
-                   fmt::format("{:.0f}", epoch), fmt::format("{:.3f}", rate),
-                   fmt::format("{:.4f}", parameter)});
-  }
-  return table.markdown();
 }
 
 const char* const kLeftOut =
@@ -259,7 +211,7 @@ ExperimentReport reproduce_stocks(const ExperimentOptions& options,
   text += fmt::format("{}\n{}\n{}", legend(options.quick), parts_table(*data),
                       score_table({column}, rows, kBaseline));
   if (options.seeds > 1) {
-    text += fmt::format("\n{}", comparison_table(column, options.quick));
+    text += fmt::format("\n{}", comparison_table(column, comparisons(options.quick)));
   }
   text += fmt::format("\n{}", choice_table(column, rows));
   write_returns(options.directory + "/data", data->returns, data->parts);

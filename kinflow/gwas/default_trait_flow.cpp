@@ -1,0 +1,20 @@
+// Defaults of flows of traits.
+#include "kinflow/gwas/flow_traits.h"
+
+namespace kinflow {
+
+FitRequest default_trait_flow(bool adjusted) {
+  FitRequest request;
+  request.flow.kind = FlowKind::affine;
+  request.flow.layers = 12;
+  request.flow.permutation = Permutation::random;
+  DependenceRequest dependence;
+  if (adjusted) dependence.relationships = {"of the people"};
+  request.train = default_train_options(dependence);
+  request.train.patience = 30;
+  request.replicas.weight_decays = {0.001, 0.01};
+  request.replicas.memory_shares = {0.25};
+  return request;
+}
+
+}  // namespace kinflow

@@ -1,0 +1,148 @@
+// Flows, sets of traits, and one scan for all methods.
+#include "kinflow/reproduce/gwas_trial.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "kinflow/data/write_relationship.h"
+#include "kinflow/genetics/association_scan.h"
+#include "kinflow/genetics/trait_values.h"
+#include "kinflow/gwas/flow_traits.h"
+
+namespace kinflow {
+namespace {
+
+constexpr double kFamilyWise = 0.05;  // over all variants of a study
+
+NamedColumns one_column(const NamedColumns& columns, std::size_t number,
+                        std::int64_t rows) {
+  const auto first =
+      columns.values.begin() + static_cast<std::ptrdiff_t>(number) * rows;
+  return {{columns.names[number]}, {first, first + rows}};
+}
+
+class Trial {
+ public:
+  Trial(const GwasTrial& trial, GwasInputs& inputs, Logger& logger)
+      : trial_(trial),
+        inputs_(inputs),
+        logger_(logger),
+        covariates_(with_intercept(inputs.people().covariates, inputs.count())),
+        residuals_(residuals(inputs.people().traits, covariates_, inputs.count())) {}
+
+  std::vector<GwasTrialMethod> run() {
+    make_sets();
+    std::vector<std::vector<double>> p(
+        sets_.size(), std::vector<double>(inputs_.genotypes().variants().size(),
+                                          Association::kUnknown));
+    inputs_.visit_groups(
+        [](const VariantGroup&) { return true; },
+        [&](const VariantGroup& group, std::vector<double> relationship) {
+          const AssociationTests tests(std::move(relationship), sets_, covariates_,
+                                       TestKind::score);
+          scan_variants(inputs_.genotypes(), inputs_.people().people, group.variants,
+                        tests, {.threads = trial_.threads, .stop = trial_.stop},
+                        [&](const ScannedBlock& block) {
+                          for (std::size_t s = 0; s < sets_.size(); ++s) {
+                            for (std::size_t i = 0; i < block.variants.size(); ++i) {
+                              p[s][static_cast<std::size_t>(block.variants[i])] =
+                                  block.p[s][i];
+                            }
+                          }
+                        });
+        });
+    return methods(std::move(p));
+  }
+
+ private:
+  void make_sets() {
+    const auto normal = rank_normal_scores(residuals_, inputs_.count());
+    for (std::size_t t = 0; t < traits(); ++t) {
+      sets_.push_back({normal.names[t], one_column(normal, t, inputs_.count())});
+    }
+    sets_.push_back({gwas_method::kRankNormal, normal});
+    std::filesystem::create_directories(trial_.directory);
+    const auto file = trial_.directory + "/relationship.grm.bin";
+    write_relationship(file, inputs_.relationship());
+    const auto add = [&](const char* name, const NamedColumns& traits,
+                         const std::string& relationship) {
+      sets_.push_back({name, latents(name, traits, relationship)});
+    };
+    add(gwas_method::kBaseline, residuals_, "");
+    add(gwas_method::kAdjusted, residuals_, file);
+    add(gwas_method::kBaselineOfScores, normal, "");
+    add(gwas_method::kAdjustedOfScores, normal, file);
+  }
+
+  NamedColumns latents(const std::string& name, const NamedColumns& traits,
+                       const std::string& relationship) const {
+    auto fit = default_trait_flow(/*adjusted=*/!relationship.empty());
+    fit.train.seed = fit.flow.permutation_seed = trial_.seed;
+    fit.device = trial_.device;
+    fit.threads = trial_.threads;
+    fit.inference = false;
+    return latents_of_flow({.traits = traits,
+                            .context = {},
+                            .ids = inputs_.ids(),
+                            .relationship = relationship,
+                            .relationship_ids = {},
+                            .fit = fit,
+                            .table = trial_.directory + "/" + name + ".tsv",
+                            .directory = trial_.directory + "/" + name},
+                           trial_.stop, logger_);
+  }
+
+  std::size_t traits() const { return residuals_.names.size(); }
+
+  std::vector<GwasTrialMethod> methods(std::vector<std::vector<double>> p) const {
+    std::vector<GwasTrialMethod> found;
+    const auto count = static_cast<double>(traits());
+    GwasTrialMethod single{gwas_method::kSingle, p.front(), {}, 1};
+    for (std::size_t t = 0; t < traits(); ++t) {
+      for (std::size_t i = 0; i < p[t].size(); ++i) {
+        single.p[i] = std::min(single.p[i], p[t][i]);
+      }
+      single.uniform_p.push_back(std::move(p[t]));
+    }
+    for (auto& value : single.p) {
+      if (!std::isnan(value)) value = std::min(1.0, count * value);
+    }
+    found.push_back(std::move(single));
+    for (std::size_t s = traits(); s < sets_.size(); ++s) {
+      found.push_back({sets_[s].name, p[s], {p[s]}, count});
+    }
+    return found;
+  }
+
+  const GwasTrial& trial_;
+  GwasInputs& inputs_;
+  Logger& logger_;
+  NamedColumns covariates_, residuals_;
+  std::vector<TraitSet> sets_;
+};
+
+}  // namespace
+
+std::vector<GwasTrialMethod> run_gwas_trial(const GwasTrial& trial, GwasInputs& inputs,
+                                            Logger& logger) {
+  return Trial(trial, inputs, logger).run();
+}
+
+std::vector<std::string> gwas_methods() {
+  return {gwas_method::kSingle,           gwas_method::kRankNormal,
+          gwas_method::kBaseline,         gwas_method::kAdjusted,
+          gwas_method::kBaselineOfScores, gwas_method::kAdjustedOfScores};
+}
+
+std::vector<Locus> loci_of(const GwasTrialMethod& method, const GwasInputs& inputs) {
+  ClumpOptions options;
+  const auto tested = std::count_if(method.p.begin(), method.p.end(),
+                                    [](double value) { return !std::isnan(value); });
+  options.p1 = kFamilyWise / static_cast<double>(tested);
+  options.autosomes = inputs.data().variants.autosomes;
+  return clump(inputs.genotypes(), inputs.people().people, method.p, options);
+}
+
+}  // namespace kinflow

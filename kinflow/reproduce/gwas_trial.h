@@ -1,0 +1,57 @@
+// The methods of association studies on one data set.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kinflow/core/log.h"
+#include "kinflow/genetics/clump.h"
+#include "kinflow/gwas/gwas_inputs.h"
+
+namespace kinflow {
+
+namespace gwas_method {
+inline constexpr const char* kSingle = "single";
+inline constexpr const char* kRankNormal = "rank-normal, joint";
+inline constexpr const char* kBaseline = "baseline flow";
+inline constexpr const char* kAdjusted = "adjusted flow";
+inline constexpr const char* kBaselineOfScores = "baseline flow of rank-normal";
+inline constexpr const char* kAdjustedOfScores = "adjusted flow of rank-normal";
+}  // namespace gwas_method
+std::vector<std::string> gwas_methods();
+
+/// What is tested, and how its flows are trained.
+struct GwasTrial {
+  GwasData data;
+  std::uint64_t seed = 0;  ///< of the flows
+  std::string device = "cpu";
+  std::string directory;  ///< for the flows
+  std::int64_t threads = 1;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+/// P-values of one method.
+struct GwasTrialMethod {
+  std::string name;
+  /// [variants of the .bim] NaN: not tested; of single traits the smallest one times
+  /// their number
+  std::vector<double> p;
+  /// Those of each test by itself, which should be uniform: p, or of every single
+  /// trait.
+  std::vector<std::vector<double>> uniform_p;
+  double degrees = 1;  ///< of freedom of a test in uniform_p
+};
+
+/// Single traits as rank-normal residuals; the same tested jointly; the latents of a
+/// flow of residuals that takes people as independent, and of one that knows their
+/// relationship; and of such flows of the rank-normal residuals. Flows are trained as
+/// `kinflow gwas` does by default. All by score tests in one pass over the genotypes.
+std::vector<GwasTrialMethod> run_gwas_trial(const GwasTrial& trial, GwasInputs& inputs,
+                                            Logger& logger);
+
+/// Loci at a level of 0.05 over all variants of the study (Bonferroni).
+std::vector<Locus> loci_of(const GwasTrialMethod& method, const GwasInputs& inputs);
+
+}  // namespace kinflow

@@ -1,0 +1,105 @@
+// Files of a study.
+#include "kinflow/reproduce/study_folder.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "kinflow/core/atomic_file.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/json_reader.h"
+#include "kinflow/core/output_folder.h"
+#include "kinflow/core/version.h"
+
+namespace kinflow {
+namespace {
+
+using nlohmann::json;
+
+json read_json(const std::string& path) {
+  std::ifstream file(path);
+  return parse_json(std::string(std::istreambuf_iterator<char>(file), {}), path);
+}
+
+void make_folder(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    throw InputError(
+        fmt::format("{}: cannot make the folder ({})", directory, error.message()));
+  }
+}
+
+}  // namespace
+
+StudyFolder::StudyFolder(const std::string& directory, const json& description)
+    : directory_(directory), description_(description) {
+  const auto path = directory + "/study.json";
+  make_folder(directory);
+  if (std::filesystem::exists(path)) {
+    check_same(read_json(path), description);
+  } else {
+    // But what a call leaves that was killed at its start.
+    require_free(directory, [](const std::string& name) {
+      return name == ".lock" || name.rfind("study.json", 0) == 0;
+    });
+  }
+  lock_ = FolderLock(directory, "study");
+  remove_unfinished_files(directory);
+  remove_unfinished_files(directory + "/sets");
+  write_seconds();
+  make_folder(directory + "/sets");
+}
+
+double StudyFolder::seconds() const {
+  return seconds_before_ +
+         std::chrono::duration<double>(std::chrono::steady_clock::now() - start_)
+             .count();
+}
+
+void StudyFolder::write_seconds() const {
+  const std::lock_guard lock(mutex_);
+  const json record = {{"kinflow_version", version()},
+                       {"commit", commit()},
+                       {"seconds", seconds()},
+                       {"description", description_}};
+  write_file_atomically(directory_ + "/study.json", record.dump(2) + "\n");
+}
+
+std::optional<json> StudyFolder::find(const std::string& name) const {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path_of(name), ignored)) return std::nullopt;
+  return read_json(path_of(name));
+}
+
+void StudyFolder::keep(const std::string& name, const json& result) const {
+  write_file_atomically(path_of(name), result.dump(1) + "\n");
+  write_seconds();
+}
+
+std::string StudyFolder::path_of(const std::string& name) const {
+  return directory_ + "/sets/" + name + ".json";
+}
+
+void StudyFolder::check_same(const json& found, const json& description) {
+  const auto expect = [&](bool holds, const std::string& what) {
+    if (holds) return;
+    throw InputError(
+        fmt::format("{}: expected a new folder or this study, found one "
+                    "{}; see study.json there",
+                    directory_, what));
+  };
+  const auto before = found.value("description", json::object());
+  for (const auto& [key, value] : description.items()) {
+    const auto other = before.value(key, json());
+    expect(other == value,
+           fmt::format("with '{}' {} in place of {}", key, other.dump(), value.dump()));
+  }
+  expect(found.value("kinflow_version", "") == version() &&
+             found.value("commit", "") == commit(),
+         "of another kinflow, whose results would be mixed with new ones");
+  seconds_before_ = found.value("seconds", 0.0);
+}
+
+}  // namespace kinflow
