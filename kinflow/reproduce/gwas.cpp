@@ -60,35 +60,31 @@ std::vector<json> run_parts(const std::vector<Part>& parts, const StudyFolder& f
 
 const char* const kPower =
     "\n### Simulated cohorts with known loci\n\nEvery seed is a cohort of families in "
-    "two "
-    "populations, with six biomarkers that are curved against each other and not "
-    "normal, "
-    "and 36 causal loci. A locus is found at 0.05 over the number of variants (clumped "
-    "as by `kinflow clump`), and true within 500 kb of a causal variant, each counted "
-    "once. *Single*: a mixed model for each biomarker (rank-normal), the smallest "
-    "p-value times their number. All others test jointly: the rank-normal biomarkers, "
-    "or "
-    "latents of a flow of them, or of the biomarkers themselves; *adjusted* with the "
-    "people's relationship in the likelihood, *baseline* without. Flows as in `kinflow "
-    "gwas`; relationships without the chromosome that is tested.\n\n";
+    "two populations, with six biomarkers that are curved against each other and not "
+    "normal, and 36 causal loci; 2,000 more variants have small effects, and six of 22 "
+    "chromosomes have none. A locus is found at 0.05 over the number of variants "
+    "(clumped as by `kinflow clump`). It is true within 250 kb of a causal variant, "
+    "each counted once, and false on a chromosome without effects; *elsewhere* are "
+    "those that small effects may have made. *Single*: a mixed model for each "
+    "biomarker (rank-normal), the smallest p-value times their number. All others test "
+    "jointly: the rank-normal biomarkers, or latents of a flow of them, or of the "
+    "biomarkers themselves; *adjusted* with the people's relationship in the "
+    "likelihood, *baseline* without. Flows as in `kinflow gwas`; relationships without "
+    "the chromosome that is tested.\n\n";
 const char* const kNull =
     "\n### Chromosomes without effects\n\nThe same methods in other cohorts: three "
     "populations, and half of the chromosomes without effects and with variants that "
-    "are "
-    "almost independent; these are tested. *Single* is here every biomarker by "
+    "are almost independent; these are tested. *Single* is here every biomarker by "
     "itself.\n\n";
 const char* const kGroups =
     "\n### Mice\n\nLoci of groups of blood traits of heterogeneous stock mice at 0.05 "
-    "over "
-    "the number of variants; sex, age, season and year as covariates; a centred "
+    "over the number of variants; sex, age, season and year as covariates; a centred "
     "relationship of all chromosomes, as in the paper. Means over trainings.\n\n";
 
 const char* const kLeftOut =
     "\nLeft out by --quick: half of the people of the cohorts, of whom there are "
-    "2,000, "
-    "half of the null variants, two of three trainings on the mice, and all cohorts "
-    "but "
-    "two unless --seeds says otherwise.\n";
+    "2,000, half of the null variants, two of three trainings on the mice, and all "
+    "cohorts but two unless --seeds says otherwise.\n";
 
 }  // namespace
 

@@ -47,7 +47,7 @@ json run_gwas_group(const ExperimentOptions& options, const std::string& data,
   trial.device = options.device;
   trial.directory = fmt::format("{}/{}-{}", options.directory, group.name, seed);
   trial.stop = options.stop;
-  GwasInputs inputs(trial.data, logger);
+  GwasInputs inputs(trial.data);
   json result = {{"group", group.name},
                  {"people", inputs.count()},
                  {"variants", inputs.tested()},
