@@ -126,8 +126,8 @@ TEST_F(TransformPheno, GemmaReadsItsFile) {
   if (!has_tool("gemma")) GTEST_SKIP() << "gemma is not installed";
   run_well(transform(table_, {"--drop-missing", "--pheno-out", path("p"), "--gemma",
                               genotypes_ + ".fam"}));
-  ASSERT_TRUE(run_in(folder_,
-                     "gemma -bfile g -p p.gemma.txt -n 1 2 -maf 0 -miss 1 -gk 1 -o o"));
+  ASSERT_TRUE(
+      run_in(folder_, "gemma -bfile g -p p.gemma.txt -maf 0 -miss 1 -gk 1 -o o"));
   const std::string log = content_of(path("output/o.log.txt"));
   EXPECT_NE(log.find("number of total individuals = 30"), std::string::npos) << log;
   EXPECT_NE(log.find("number of analyzed individuals = 21"), std::string::npos) << log;
