@@ -83,7 +83,8 @@ const char* const kGroups =
 
 const char* const kLeftOut =
     "\nLeft out by --quick: half of the people of the cohorts, of whom there are "
-    "2,000, half of the null variants, two of three trainings on the mice, and all "
+    "2,000, three quarters of the variants of null cohorts, two of three trainings on "
+    "the mice, and all "
     "cohorts but two unless --seeds says otherwise.\n";
 
 }  // namespace

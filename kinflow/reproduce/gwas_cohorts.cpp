@@ -42,11 +42,12 @@ SimulateCohortOptions power_options(std::uint64_t seed, bool quick) {
 }
 
 /// The last half of the chromosomes has no effects, and variants that are almost
-/// independent of each other, so that their p-values say much.
+/// independent of each other, so that their p-values say much; there are enough of them
+/// for a relationship without much noise.
 SimulateCohortOptions null_options(std::uint64_t seed, bool quick,
                                    double family_environment) {
   auto options = power_options(seed, quick);
-  options.snps = quick ? 8000 : 16000;
+  options.snps = quick ? 10'000 : 40'000;
   options.populations = 3;
   options.fst = 0.05;
   options.null_chromosomes = options.chromosomes / 2;
