@@ -334,6 +334,32 @@ TEST_F(BadGwas, AnOutputThatIsAnInput) {
   fs::rename(path("o.pheno"), path("p.tsv"));
   folder_.write("o.id", "F0 I0\n");
   expect_refused(gwas({"--keep", path("o.id")}), {"--out", path("o.id")});
+  fs::remove(path("o.id"));
+  const auto flow = small_flow("2") + Arguments{"--transform", "flow"};
+  run_well({"grm", "--bfile", bfile_, "--out", path("o.flow")});
+  expect_refused(gwas(flow + Arguments{"--grm", path("o.flow")}),
+                 {"--out", path("o.flow.grm.bin")});
+  run_well({"grm", "--bfile", bfile_, "--loco", "--out", path("k")});
+  fs::rename(path("k.chr1.grm.id"), path("k.chr1.id"));
+  fs::create_symlink(path("k.chr1.id"), path("k.chr1.grm.id"));
+  expect_refused({"gwas", "--bfile", bfile_, "--pheno", path("p.tsv"), "--transform",
+                  "none", "--grm", path("k"), "--loco", "--out", path("k.chr1")},
+                 {"--out", path("k.chr1.id")});
+}
+
+TEST_F(BadGwas, AFlowLeavesRelationshipsOfTheSamePrefixAlone) {
+  // With more variants missing than the matrix of centred genotypes can have.
+  content_ = random_content(kPeople, 60, 9);
+  write_bed(folder_, "t", content_);
+  run_well({"grm", "--bfile", bfile_, "--out", path("o")});
+  const auto before = content_of(path("o.grm.bin"));
+  const auto flow = small_flow("2") + Arguments{"--transform", "flow"};
+  run_well(gwas(flow));
+  EXPECT_TRUE(content_of(path("o.grm.bin")) == before);
+  EXPECT_TRUE(fs::exists(path("o.flow.grm.bin")));
+  fs::remove_all(path("o.model"));
+  run_well(gwas(flow + Arguments{"--grm", path("o")}));
+  EXPECT_TRUE(content_of(path("o.grm.bin")) == before);
 }
 
 TEST_F(BadGwas, AModelOfAnotherRun) {

@@ -440,7 +440,7 @@ TEST_F(Gwas, TestsTheLatentsOfAFlow) {
     run_well(cohort_.gwas(
         path("a"), "trait1,trait2",
         cohort_.covariates() + small_flow() + Arguments{"--schedule", schedule}));
-    EXPECT_EQ(fs::exists(path("a.grm.bin")), schedule != "baseline");
+    EXPECT_EQ(fs::exists(path("a.flow.grm.bin")), schedule != "baseline");
     EXPECT_TRUE(fs::exists(path("a.model/model.safetensors")));
     // The same latents, tested as they are.
     run_well(Arguments{"gwas", "--bfile", cohort_.bfile, "--pheno", path("a.pheno"),
@@ -448,7 +448,7 @@ TEST_F(Gwas, TestsTheLatentsOfAFlow) {
              cohort_.covariates() + kPlain);
     expect_same_p(p("a"), p("b"), 1e-6);
     fs::remove_all(path("a.model"));
-    fs::remove(path("a.grm.bin"));
+    fs::remove(path("a.flow.grm.bin"));
   }
 }
 
@@ -470,7 +470,7 @@ TEST_F(Gwas, AFlowTakesARelationshipWithNegativeEigenvalues) {
                                         small_flow() + Arguments{"--grm", path("k")}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("negative eigenvalues"), std::string::npos) << outcome.err;
-  EXPECT_TRUE(fs::exists(path("a.grm.bin")));
+  EXPECT_TRUE(fs::exists(path("a.flow.grm.bin")));
 }
 
 // ---- runs that stop
