@@ -303,7 +303,8 @@ TEST_F(BadGwas, NoVariantsOrNoFounders) {
   }
   write_bed(folder_, "t", content_);
   expect_refused(with_k({"--maf", "0.05"}), {"t.fam", "founders", "--nonfounders"});
-  expect_refused(gwas(), {"t.fam", "founders", "--nonfounders"});
+  expect_refused(gwas({"--kind", "standardized"}),
+                 {"t.fam", "founders", "--nonfounders"});
   run_well(gwas({"--maf", "0.05", "--nonfounders"}));
 }
 

@@ -345,7 +345,7 @@ TEST_F(GwasOfKnownData, TheKnownPValuesAreGemmas) {
 TEST_F(Gwas, LeavingAChromosomeOutIsTheSameWithFilesOfIt) {
   // kinflow grm takes everyone, so everyone must be analysed.
   run_well(cohort_.gwas(path("who"), "trait1,trait2", kPlain));
-  const Arguments same = {"--keep", path("who.id"), "--loco"};
+  const Arguments same = {"--keep", path("who.id"), "--loco", "--kind", "standardized"};
   run_well(Arguments{"grm", "--bfile", cohort_.bfile, "--out", path("k")} + same);
   const auto computed = study("a", "trait1,trait2", kPlain + same);
   const auto given =
@@ -370,7 +370,7 @@ TEST_F(Gwas, LeavesOutTheChromosomeOfTheVariant) {
   }
   folder_.write("first.txt", of_first);
   run_well({"grm", "--bfile", cohort_.bfile, "--keep", path("who.id"), "--chr", "2-3",
-            "--out", path("others")});
+            "--kind", "centered", "--out", path("others")});
   const auto left_out = study("a", "trait1", kPlain + Arguments{"--loco"});
   const auto others = study(
       "b", "trait1",
@@ -567,7 +567,7 @@ TEST_F(GwasThatStops, OtherRequestsDoNotTakeItsResults) {
   {
     Process process(
         cohort_.gwas(path("a"), "trait1,trait2,trait4",
-                     kPlain + Arguments{"--test", "wald", "--threads", "1"}),
+                     kPlain + Arguments{"--test", "wald", "--loco", "--threads", "1"}),
         path("out"), path("err"));
     while (process.is_running() && lines_in(path("a.partial/rows1.tsv")) == 0) {
       std::this_thread::sleep_for(1ms);
