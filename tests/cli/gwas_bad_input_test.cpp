@@ -263,6 +263,45 @@ TEST_F(BadGwas, CovariatesThatDoNotWork) {
   expect_refused(with_covar(), {"c.tsv", "'y1'", "trait or a covariate", "found both"});
 }
 
+TEST_F(BadGwas, NumbersThatAreTooLargeOrTooSmall) {
+  const auto covariate = covar_[4][3];
+  covar_[4][3] = "1e160";
+  write_tables();
+  for (const std::string transform : {"none", "rank-normal", "flow"}) {
+    expect_refused(gwas({"--covar", path("c.tsv"), "--transform", transform}),
+                   {"c.tsv", "'dose'", "1e+100", "found 1e+160"});
+  }
+  covar_[4][3] = covariate;
+  const auto traits = pheno_;
+  for (const double unit : {1e200, 1e-200}) {
+    for (const std::size_t column : {2U, 3U}) {
+      set(pheno_, column, [&](std::size_t i) {
+        return fmt::format("{}", unit * std::stod(traits[i + 1][column]));
+      });
+    }
+    write_tables();
+    expect_refused(gwas(), {"p.tsv", "'y1'", "largest value between"});
+  }
+  pheno_ = traits;
+  pheno_[9][2] = "-1e90";
+  write_tables();
+  run_well(gwas());
+  for (const auto& row : associations(path("o.assoc.tsv"))) EXPECT_GE(row.p, 0);
+}
+
+TEST_F(BadGwas, ATimestampIsAsGoodACovariateAsItsSeconds) {
+  const auto other = covar_;
+  const auto p_from = [&](double start) {
+    set(covar_, 3, [&](std::size_t i) {
+      return fmt::format("{:.3f}", start + 50 * std::stod(other[i + 1][3]));
+    });
+    write_tables();
+    run_well(with_covar());
+    return p_of(path("o.assoc.tsv"));
+  };
+  expect_same_p(p_from(1.6e9), p_from(0), 1e-5);
+}
+
 TEST_F(BadGwas, TraitsThatDoNotVaryOrAreMissing) {
   set(pheno_, 2, [](std::size_t) { return "4"; });
   write_tables();
