@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <unordered_map>
 #include <utility>
 
@@ -18,7 +19,18 @@
 namespace kinflow {
 namespace {
 
-RelationshipFile read_symmetric(const std::string& path, const std::string& ids) {
+/// @param what  a prefix stands for, for a message that it is not there; may be empty
+RelationshipFile read_symmetric(const std::string& path, const std::string& ids,
+                                const std::string& what = "") {
+  const auto found = find_relationship(path, {.ids = ids}).matrix;
+  if (found == path && !std::filesystem::exists(path)) {
+    throw InputError(
+        what.empty()
+            ? fmt::format("{0}: expected a relationship there or in {0}.grm.bin, found "
+                          "no such file",
+                          path)
+            : fmt::format("{}.grm.bin: expected {}, found no such file", path, what));
+  }
   auto file = read_relationship(path, {.ids = ids, .drop_unlisted_parents = true});
   make_symmetric(file);
   return file;
@@ -171,7 +183,11 @@ void GwasInputs::check_relationships() {
     if (!data_.leave_chromosome_out) relationship();
     for (const auto& group : groups_) {
       if (!data_.leave_chromosome_out) continue;
-      check(of_analysed(read_symmetric(file_of(group), data_.relationship_ids)));
+      check(of_analysed(read_symmetric(
+          file_of(group), data_.relationship_ids,
+          fmt::format("the relationship without chromosome {}, as kinflow grm --loco "
+                      "makes it",
+                      group.name))));
     }
     return;
   }
@@ -262,7 +278,11 @@ const RelationshipFile& GwasInputs::relationship() {
     relationship_ = std::move(sums()).finish();
     sums_.reset();
   } else {
-    if (!given_) given_ = read_symmetric(data_.relationship, data_.relationship_ids);
+    if (!given_) {
+      given_ = read_symmetric(data_.relationship, data_.relationship_ids,
+                              "the relationship of all chromosomes, which the flow "
+                              "needs and kinflow grm makes without --loco");
+    }
     relationship_ = of_analysed(*given_);
     given_.reset();
     check(*relationship_);
