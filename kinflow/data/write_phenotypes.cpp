@@ -2,7 +2,6 @@
 #include "kinflow/data/write_phenotypes.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -32,10 +31,19 @@ void append_number(std::string& text, double value) {
 }
 
 std::string header(const std::vector<std::string>& names) {
-  return fmt::format("#FID\tIID\t{}\n", fmt::join(names, "\t"));
+  std::string text = "#FID\tIID";
+  for (const auto& name : names) text += fmt::format("\t{}", without_blanks(name));
+  text += '\n';
+  return text;
 }
 
 }  // namespace
+
+std::string without_blanks(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ' ' || c == '\t'; }, '_');
+  return name;
+}
 
 PhenotypeFiles::PhenotypeFiles(PhenotypeFilesRequest request)
     : traits_(request.names.size()), file_(pheno_path(request.prefix)) {

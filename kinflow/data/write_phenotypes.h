@@ -21,6 +21,9 @@ struct GemmaPeople {
   std::vector<SampleId> ids;
 };
 
+/// A name of a column with '_' for blanks, because most tools split there.
+std::string without_blanks(std::string name);
+
 struct PhenotypeFilesRequest {
   std::string prefix;
   std::vector<std::string> names;         ///< of the traits
@@ -35,11 +38,11 @@ struct PhenotypeRows {
   std::vector<double> values;       ///< [rows x traits], row-major
 };
 
-/// Writes PREFIX.pheno, with tabs: #FID, IID and the traits, for plink2, GCTA and
-/// regenie; a family of 0 stands for none. For GEMMA also PREFIX.gemma.txt, without a
-/// header: a line for each person of the .fam, NA for one without traits. Numbers have
-/// the fewest digits that read back to the same float64. The files appear whole when
-/// they are finished, or not at all.
+/// Writes PREFIX.pheno, with tabs: #FID, IID and the traits, whose names have '_' for
+/// blanks, for plink2, GCTA and regenie; a family of 0 stands for none. For GEMMA also
+/// PREFIX.gemma.txt, without a header: a line for each person of the .fam, NA for one
+/// without traits. Numbers have the fewest digits that read back to the same float64.
+/// The files appear whole when they are finished, or not at all.
 class PhenotypeFiles {
  public:
   explicit PhenotypeFiles(PhenotypeFilesRequest request);

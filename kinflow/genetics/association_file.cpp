@@ -14,6 +14,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/data/write_phenotypes.h"
 
 namespace kinflow {
 namespace {
@@ -31,12 +32,6 @@ constexpr std::array kA2Names{"a2"sv, "allele0"sv};
 constexpr std::array kFrequencyNames{"a1_freq"sv, "af"sv};
 constexpr std::array kPeopleNames{"n"sv, "obs_ct"sv, "nmiss"sv};
 constexpr std::array kChiSquaredNames{"chisq"sv};
-
-std::string without_blanks(std::string name) {
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == ' ' || c == '\t'; }, '_');
-  return name;
-}
 
 std::string header_of(const std::vector<std::string>& traits) {
   std::string header = "CHROM\tPOS\tID\tA1\tA2\tA1_FREQ\tN";
