@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "kinflow/core/atomic_file.h"
@@ -17,6 +18,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/hash.h"
 #include "kinflow/core/version.h"
+#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/read_relationship.h"
 #include "kinflow/data/write_phenotypes.h"
 #include "kinflow/data/write_relationship.h"
@@ -86,11 +88,11 @@ void warn_of_null_models(const std::vector<NullModel>& models, const std::string
 /// InputError where the files of a run cannot be made.
 void check_place(const GwasRequest& request) {
   const auto& prefix = request.out;
-  const auto folder = std::filesystem::absolute(prefix).parent_path();
   if (prefix.empty() || prefix.ends_with('/')) {
     throw InputError(
         fmt::format("--out: expected a prefix of files, found '{}'", prefix));
   }
+  const auto folder = std::filesystem::absolute(prefix).parent_path();
   if (!std::filesystem::is_directory(folder)) {
     throw InputError(fmt::format(
         "--out: expected files in a folder that exists, found '{}'", prefix));
@@ -135,14 +137,32 @@ class Study {
     try {
       return checked_run();
     } catch (const InputError&) {
-      if (!has_tested_ && !std::filesystem::exists(request_.out + ".model")) {
-        for (const auto& file : new_files_) std::filesystem::remove_all(file);
-      }
+      if (!can_go_on_) remove_new_files();
+      throw;
+    } catch (const NumericalError&) {
+      remove_new_files();
       throw;
     }
   }
 
  private:
+  void remove_new_files() const {
+    for (const auto& file : new_files_) std::filesystem::remove_all(file);
+    const auto matrix = flow_relationship_files(request_).front();
+    if (std::find(new_files_.begin(), new_files_.end(), matrix) == new_files_.end()) {
+      return;
+    }
+    // Decompositions that the fit of the flow has kept beside its matrix.
+    const auto folder = std::filesystem::absolute(matrix).parent_path();
+    const auto start = std::filesystem::path(matrix).filename().string() + ".eigen-";
+    std::vector<std::filesystem::path> kept;
+    for (const auto& file : std::filesystem::directory_iterator(folder)) {
+      if (file.path().filename().string().starts_with(start))
+        kept.push_back(file.path());
+    }
+    for (const auto& file : kept) std::filesystem::remove(file);
+  }
+
   GwasResult checked_run() {
     check_sets();
     report_before(request_, inputs_, log_);
@@ -175,8 +195,20 @@ class Study {
         clip_negative_eigenvalues(flow_relationship_.dense, flow_relationship_.rows);
   }
 
+  /// In files blanks of names are '_'.
+  void check_names() const {
+    std::set<std::string> names;
+    for (const auto& name : inputs_.people().traits.names) {
+      if (names.insert(without_blanks(name)).second) continue;
+      throw InputError(fmt::format(
+          "{}: expected traits whose names differ with '_' for blanks, found {} twice",
+          request_.data.traits.path, in_quotes(without_blanks(name))));
+    }
+  }
+
   /// What can be known to fail before anything is told or written.
   void check_sets() {
+    check_names();
     if (is_adjusted() && !inputs_.relationship_is_computed()) make_flow_relationship();
     if (has_flow())
       check_run_folder(flow_traits(request_, inputs_, flow_relationship()));
@@ -262,19 +294,20 @@ class Study {
         with_intercept(inputs_.people().covariates, inputs_.count());
     const auto start = Clock::now();
     const auto done_before = partial.done();
-    has_tested_ = done_before > 0;
     if (done_before > 0) {
       log_.info(fmt::format("going on after {} variants", done_before));
     }
     std::int64_t end_of_group = 0;
     const auto is_wanted = [&](const VariantGroup& group) {
       end_of_group += static_cast<std::int64_t>(group.variants.size());
+      can_go_on_ = false;
       return end_of_group > partial.done();
     };
     inputs_.visit_groups(is_wanted, [&](const VariantGroup& group,
                                         std::vector<double> relationship) {
       const AssociationTests tests(std::move(relationship), sets, covariates,
                                    request_.test);
+      can_go_on_ = partial.done() > 0;
       partial.keep(group.name, null_model_rows(group.name, tests.null_models()));
       warn_of_null_models(tests.null_models(), group.name, log_);
       // Whole blocks alone: the last digits of a test may depend on its block.
@@ -287,10 +320,11 @@ class Study {
                     tests, {.threads = request_.threads, .stop = stop_},
                     [&](const ScannedBlock& block) {
                       partial.append(block);
-                      has_tested_ = true;
+                      can_go_on_ = true;
                       report_progress(partial.done(), done_before, start, group.name);
                     });
     });
+    can_go_on_ = true;
     std::string null_models = null_model_header();
     for (const auto& group : inputs_.groups()) null_models += partial.kept(group.name);
     write_file_atomically(request_.out + ".null.tsv", null_models);
@@ -397,7 +431,8 @@ class Study {
   RunLog& log_;
   GwasInputs inputs_;
   std::vector<std::string> new_files_;  // that this run may write and nobody has
-  bool has_tested_ = false;
+  bool can_go_on_ =
+      false;  // an InputError now is one of the disk, with variants tested
   RelationshipFile flow_relationship_;
   std::optional<double> smallest_eigenvalue_;  // where it was negative
   GwasResult result_;

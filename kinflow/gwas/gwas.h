@@ -38,9 +38,10 @@ std::vector<std::string> gwas_files(const GwasRequest& request);
 /// PREFIX.flow.grm .bin, .id and .N.bin of a relationship that was computed or freed of
 /// negative eigenvalues for it.
 ///
-/// All input is read and checked before anything is told or written. Where an
-/// InputError comes later, as that of a full disk, new files remain only if a flow is
-/// trained or variants are tested. The same call goes on with a run that was killed.
+/// All input is read and checked before anything is told or written. An InputError or
+/// NumericalError that comes later takes all new files with it; only where a disk fills
+/// up after variants were tested they remain. The same call goes on then, and with a
+/// run that was interrupted or killed.
 /// Tests do not depend on the number of threads; the latents of a flow, as any fit, by
 /// the rounding of its last digits.
 /// @param stop  Interrupted is thrown soon after this becomes true; may be null

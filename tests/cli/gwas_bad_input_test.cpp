@@ -141,8 +141,13 @@ TEST_F(BadGwas, RelationshipsThatAreNone) {
   }
   folder_.write("k.txt", "");
   expect_refused(with_k(), {"k.txt"});
-  expect_refused(gwas({"--grm", path("nothing")}), {path("nothing")});
-  expect_refused(gwas({"--grm", path("nothing"), "--loco"}), {path("nothing.chr1")});
+  expect_refused(gwas({"--grm", path("nothing")}),
+                 {path("nothing.grm.bin"), "no such file"});
+  expect_refused(gwas({"--grm", path("nothing"), "--loco"}),
+                 {path("nothing.chr1.grm.bin"), "without chromosome 1"});
+  run_well({"grm", "--bfile", bfile_, "--loco", "--out", path("l")});
+  expect_refused(gwas({"--grm", path("l"), "--loco", "--transform", "flow"}),
+                 {path("l.grm.bin"), "all chromosomes", "the flow needs"});
 }
 
 TEST_F(BadGwas, TraitsThatDependOnEachOther) {
@@ -314,6 +319,17 @@ TEST_F(BadGwas, TraitsThatDoNotVaryOrAreMissing) {
   expect_refused(gwas(), {"p.tsv:2", "'y1'", "expected a number", "'text'"});
 }
 
+TEST_F(BadGwas, NamesWithBlanks) {
+  pheno_.front()[2] = "my trait";
+  write_tables();
+  run_well(gwas());
+  EXPECT_EQ(rows_of(path("o.pheno")).front(),
+            (std::vector<std::string>{"#FID", "IID", "my_trait", "y2"}));
+  pheno_.front()[3] = "my_trait";
+  write_tables();
+  expect_refused(gwas(), {"p.tsv", "'my_trait' twice"});
+}
+
 TEST_F(BadGwas, MoreTraitsThanPeople) {
   Random random(1);
   for (int i = 3; i <= 14; ++i) pheno_.front().push_back(fmt::format("y{}", i));
@@ -357,6 +373,7 @@ TEST_F(BadGwas, PlacesThatCannotBeWritten) {
   expect_refused(to(path("no/such/o")), {"--out", "a folder that exists", "no/such/o"});
   expect_refused(to(path("p.tsv/o")), {"--out", "p.tsv/o"});
   expect_refused(to(path("") + "/"), {"--out", "prefix"});
+  expect_refused(to(""), {"--out", "expected a prefix of files, found ''"});
   fs::create_directory(path("locked"));
   fs::permissions(path("locked"), fs::perms::owner_read | fs::perms::owner_exec);
   if (::access(path("locked").c_str(), W_OK) != 0) {
@@ -436,6 +453,25 @@ Outcome run_with_small_files(const Arguments& arguments, rlim_t bytes) {
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   return outcome;
+}
+
+TEST_F(BadGwas, AFailureInTheMiddleLeavesNothing) {
+  // Chromosome 1 can be tested; without chromosome 2 there is no relationship.
+  for (std::size_t v = 0; v < content_.counts.size(); ++v) {
+    if (content_.variants[v].chromosome != "1") continue;
+    for (std::size_t i = 0; i < kPeople; ++i) content_.counts[v][i] = i == 0 ? 1 : 0;
+  }
+  write_bed(folder_, "t", content_);
+  pheno_[1][2] = "NA";
+  write_tables();
+  const auto before = content_below(folder_.path());
+  for (const auto& more :
+       {Arguments{}, Arguments{"--transform", "flow"} + small_flow("2")}) {
+    const auto outcome = run(gwas(Arguments{"--loco"} + more));
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    EXPECT_NE(outcome.err.find("2 traits"), outcome.err.npos) << outcome.err;
+    EXPECT_TRUE(content_below(folder_.path()) == before) << "files have changed";
+  }
 }
 
 TEST_F(BadGwas, ADiskThatFillsUp) {
