@@ -15,6 +15,7 @@
 #include "genotype_options.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
+#include "kinflow/data/relationship_format.h"
 #include "kinflow/gwas/flow_traits.h"
 #include "kinflow/report/text_table.h"
 #include "options.h"
@@ -77,7 +78,7 @@ GwasRequest Given::resolve() const {
   flow.independent = fit.schedule == "baseline";
   if (!flow.independent) {
     flow.dependence.request.relationships = {
-        data.relationship.empty() ? made.out + ".grm.bin" : data.relationship};
+        data.relationship.empty() ? made.out + ".flow.grm.bin" : data.relationship};
   }
   flow.request.data.table = made.out + ".traits.tsv";
   flow.request.threads = made.threads;
@@ -199,14 +200,40 @@ std::string summary(const GwasResult& result, const GwasRequest& request) {
                      request.clump.kb);
 }
 
+/// The files of a relationship, which may be given by a prefix, and with --loco those
+/// of all chromosomes.
+std::vector<std::string> relationship_files(const GwasData& data) {
+  if (data.relationship.empty()) return {};
+  const auto found =
+      find_relationship(data.relationship, {.ids = data.relationship_ids});
+  std::vector<std::string> files = {found.matrix, found.ids, found.counts};
+  if (!data.leave_chromosome_out) return files;
+  const auto prefix = std::filesystem::absolute(data.relationship);
+  const auto start = prefix.filename().string() + ".chr";
+  std::error_code ignored;
+  for (const auto& file :
+       std::filesystem::directory_iterator(prefix.parent_path(), ignored)) {
+    if (file.path().filename().string().starts_with(start)) {
+      files.push_back(file.path().string());
+    }
+  }
+  return files;
+}
+
+std::vector<std::string> input_files(const Given& given, const GwasRequest& request) {
+  auto files = given.genotypes.inputs();
+  files.push_back(request.data.traits.path);
+  files.push_back(request.data.covariates.path);
+  const auto of_relationship = relationship_files(request.data);
+  files.insert(files.end(), of_relationship.begin(), of_relationship.end());
+  std::erase(files, "");
+  return files;
+}
+
 void run(const Given& given, const CLI::App& verb, Console& console) {
   auto request = given.resolve();
   set_threads(request.threads);
-  auto inputs = given.genotypes.inputs();
-  for (const auto& path : {request.data.traits.path, request.data.covariates.path,
-                           request.data.relationship, request.data.relationship_ids}) {
-    if (!path.empty()) inputs.push_back(path);
-  }
+  const auto inputs = input_files(given, request);
   const auto log_path = request.out + ".log";
   check_not_an_input(log_path, inputs);
   for (const auto& file : gwas_files(request)) check_not_an_input(file, inputs);

@@ -24,7 +24,8 @@ struct TraitSet {
   bool is_joint = true;
 };
 
-/// What was found without any SNP.
+/// What was found without any SNP, in the units of the traits, covariates and
+/// relationship that were given.
 struct NullModel {
   std::string set;
   std::vector<std::string> traits;
@@ -32,11 +33,14 @@ struct NullModel {
 };
 
 /// The null models of sets of traits that share a relationship, and tests of SNPs.
+/// Traits and covariates are standardized and the relationship gets a mean diagonal of
+/// 1 for it, so that no test depends on their units.
 class AssociationTests {
  public:
   /// @param relationship  [people x people] symmetric; is centred and decomposed
-  /// @param covariates    with the intercept
-  /// InputError as in make_mixed_model_data() and eigen_of_relationship().
+  /// @param covariates    with the intercept, a constant column
+  /// InputError where there is no intercept, and as in make_mixed_model_data() and
+  /// eigen_of_relationship().
   AssociationTests(std::vector<double> relationship, const std::vector<TraitSet>& sets,
                    const NamedColumns& covariates, TestKind kind);
   /// The same with the decomposition of a relationship that is centred already.

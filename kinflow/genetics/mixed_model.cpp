@@ -15,6 +15,9 @@ namespace {
 
 std::size_t wide(std::int64_t value) { return static_cast<std::size_t>(value); }
 
+/// Up to the rounding of a decomposition.
+bool is_at_largest(double ratio) { return ratio >= kLargestRatio * (1 - 1e-6); }
+
 MixedModelFit fit_one_trait(const MixedModelData& data, LikelihoodKind kind) {
   const UnivariateModel model(data, kind);
   const auto found = fit_univariate(model);
@@ -26,11 +29,11 @@ MixedModelFit fit_one_trait(const MixedModelData& data, LikelihoodKind kind) {
   fit.canonical = likelihood.canonical();
   fit.coefficients = likelihood.coefficients();
   fit.iterations = found.evaluations;
-  const bool is_at_bound = found.ratio <= kSmallestRatio * (1 + 1e-9) ||
-                           found.ratio >= kLargestRatio * (1 - 1e-9);
+  const bool is_at_bound =
+      found.ratio <= kSmallestRatio * (1 + 1e-9) || is_at_largest(found.ratio);
   fit.gradient_norm = is_at_bound ? 0 : std::abs(found.slope);
   fit.has_converged = std::isfinite(fit.log_likelihood);
-  fit.ratios_at_bound = found.ratio >= kLargestRatio * (1 - 1e-9) ? 1 : 0;
+  fit.ratios_at_bound = is_at_largest(found.ratio) ? 1 : 0;
   return fit;
 }
 
@@ -127,7 +130,7 @@ VarianceSearch maximize(VarianceLikelihood& likelihood, TraitVariances& variance
       likelihood.go_to(variances);
       search.has_converged =
           step.predicted_gain < 1e-13 * std::abs(search.log_likelihood) ||
-          from.ratios.back() >= kLargestRatio;
+          is_at_largest(from.ratios.back());
       break;
     }
     variances = likelihood.variances();
@@ -159,9 +162,8 @@ MixedModelFit fit_mixed_model(const MixedModelData& data, LikelihoodKind kind,
   fit.iterations = search.iterations;
   fit.gradient_norm = search.gradient_norm;
   fit.has_converged = search.has_converged;
-  fit.ratios_at_bound =
-      std::count_if(fit.canonical.ratios.begin(), fit.canonical.ratios.end(),
-                    [](double ratio) { return ratio >= kLargestRatio; });
+  fit.ratios_at_bound = std::count_if(fit.canonical.ratios.begin(),
+                                      fit.canonical.ratios.end(), is_at_largest);
   return fit;
 }
 

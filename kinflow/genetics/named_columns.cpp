@@ -1,9 +1,34 @@
-// Columns put together, and turned into rows.
+// Columns put together, standardized, and turned into rows.
 #include "kinflow/genetics/named_columns.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
 
 #include "kinflow/data/in_quotes.h"
 
 namespace kinflow {
+namespace {
+
+ColumnScale standardize(std::span<double> values) {
+  constexpr double kRounding = 1e-13;
+  const auto count = static_cast<double>(values.size());
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  if (!(largest > 0)) return {};
+  // In units of the largest value, whose square is a number whatever its size.
+  double mean = 0, square = 0;
+  for (const double value : values) mean += value / largest / count;
+  for (const double value : values) {
+    square += std::pow(value / largest - mean, 2) / count;
+  }
+  if (!(std::sqrt(square) > kRounding)) return {};
+  const ColumnScale scale{mean * largest, std::sqrt(square) * largest};
+  for (double& value : values) value = (value - scale.mean) / scale.deviation;
+  return scale;
+}
+
+}  // namespace
 
 NamedColumns side_by_side(const NamedColumns& left, const NamedColumns& right) {
   auto both = left;
@@ -21,6 +46,16 @@ std::vector<double> by_rows(const NamedColumns& columns, std::int64_t rows) {
     }
   }
   return values;
+}
+
+StandardizedColumns standardize(const NamedColumns& columns, std::int64_t rows) {
+  StandardizedColumns result{columns, {}};
+  const auto n = static_cast<std::size_t>(rows);
+  for (std::size_t j = 0; j < columns.names.size(); ++j) {
+    result.scales.push_back(
+        standardize(std::span(result.columns.values).subspan(j * n, n)));
+  }
+  return result;
 }
 
 std::string quoted_names(const std::vector<std::string>& names) {

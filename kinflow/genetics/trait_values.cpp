@@ -20,8 +20,31 @@ namespace {
 // Columns of length 1 depend on each other where this much of one is left.
 constexpr double kDependent = 1e-7;
 
-void check_values(const NamedColumns& columns, std::int64_t rows, const char* what) {
-  const auto expected = static_cast<std::size_t>(rows) * columns.names.size();
+/// "FILE: covariate 'x'", for messages.
+std::string place_of(const std::string& source, const char* what,
+                     const std::string& name) {
+  return fmt::format("{}{}{} {}", source, source.empty() ? "" : ": ", what,
+                     in_quotes(name));
+}
+
+/// Of numbers beyond these, products of variances are none.
+constexpr double kLargestValue = 1e100, kSmallestValue = 1e-100;
+
+void check_sizes(std::span<const double> values, const std::string& place) {
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  if (largest > kLargestValue || (largest > 0 && largest < kSmallestValue)) {
+    throw InputError(fmt::format(
+        "{}: expected a largest value between {:g} and {:g}, found {:g}; change its "
+        "unit",
+        place, kSmallestValue, kLargestValue, largest));
+  }
+}
+
+void check_values(const NamedColumns& columns, std::int64_t rows, const char* what,
+                  const std::string& source) {
+  const auto n = static_cast<std::size_t>(rows);
+  const auto expected = n * columns.names.size();
   if (columns.values.size() != expected) {
     throw InputError(
         fmt::format("[traits and covariates] expected {} values of {}s, "
@@ -30,10 +53,13 @@ void check_values(const NamedColumns& columns, std::int64_t rows, const char* wh
   }
   for (std::size_t i = 0; i < expected; ++i) {
     if (std::isfinite(columns.values[i])) continue;
-    throw InputError(
-        fmt::format("{} {}, row {}: expected a finite number, found {}", what,
-                    in_quotes(columns.names[i / static_cast<std::size_t>(rows)]),
-                    i % static_cast<std::size_t>(rows) + 1, columns.values[i]));
+    throw InputError(fmt::format("{}, row {}: expected a finite number, found {}",
+                                 place_of(source, what, columns.names[i / n]),
+                                 i % n + 1, columns.values[i]));
+  }
+  for (std::size_t j = 0; j < columns.names.size(); ++j) {
+    check_sizes(std::span(columns.values).subspan(j * n, n),
+                place_of(source, what, columns.names[j]));
   }
 }
 
@@ -106,43 +132,49 @@ std::string names_of(const std::vector<std::size_t>& columns,
   return quoted_names(chosen);
 }
 
-/// "FILE: covariate 'x'", for messages.
-std::string place_of(const std::string& source, const char* what,
-                     const std::string& name) {
-  return fmt::format("{}{}{} {}", source, source.empty() ? "" : ": ", what,
-                     in_quotes(name));
-}
-
 bool is_constant(std::span<const double> values) {
   return std::all_of(values.begin(), values.end(),
                      [&](double value) { return value == values.front(); });
 }
 
+bool has_constant(const NamedColumns& columns, std::int64_t rows) {
+  const auto n = static_cast<std::size_t>(rows);
+  for (std::size_t j = 0; j < columns.names.size(); ++j) {
+    if (is_constant(std::span(columns.values).subspan(j * n, n))) return true;
+  }
+  return false;
+}
+
+/// InputError for a second constant, and for zeros.
+void check_different(const NamedColumns& covariates, std::int64_t rows,
+                     const std::string& source) {
+  const auto n = static_cast<std::size_t>(rows);
+  bool is_second = false;
+  for (std::size_t j = 0; j < covariates.names.size(); ++j) {
+    const auto values = std::span(covariates.values).subspan(j * n, n);
+    if (!is_constant(values)) continue;
+    if (is_second || values.front() == 0) {
+      throw InputError(fmt::format(
+          "{}: expected different values, found {} in all {} rows",
+          place_of(source, "covariate", covariates.names[j]), values.front(), rows));
+    }
+    is_second = true;
+  }
+}
+
 void check_covariates(const NamedColumns& covariates, std::int64_t rows,
                       const std::string& source) {
   const auto n = static_cast<std::size_t>(rows);
-  const auto place = [&](std::size_t column) {
-    return place_of(source, "covariate", covariates.names[column]);
-  };
   auto columns = covariates.values;
-  bool has_constant = false;
   for (std::size_t j = 0; j < covariates.names.size(); ++j) {
-    const auto values = std::span(columns).subspan(j * n, n);
-    if (is_constant(values)) {
-      if (has_constant || values.front() == 0) {
-        throw InputError(
-            fmt::format("{}: expected different values, found {} in all {} rows",
-                        place(j), values.front(), rows));
-      }
-      has_constant = true;
-    }
-    scale_to_one(values.data(), rows, norm(values.data(), rows));
+    scale_to_one(&columns[j * n], rows, norm(&columns[j * n], rows));
   }
   for (const auto& [column, on] :
        find_dependent(pivot(std::move(columns), rows, covariates.names.size()))) {
     throw InputError(fmt::format(
         "{}: expected no linear combination of other covariates, found one of {}",
-        place(column), names_of(on, covariates.names)));
+        place_of(source, "covariate", covariates.names[column]),
+        names_of(on, covariates.names)));
   }
 }
 
@@ -241,16 +273,24 @@ void check_traits_and_covariates(const NamedColumns& traits,
   const auto d = static_cast<std::int64_t>(traits.names.size());
   const auto c = static_cast<std::int64_t>(covariates.names.size());
   if (d == 0) throw InputError("[traits and covariates] expected a trait, found none");
-  check_values(traits, rows, "trait");
-  check_values(covariates, rows, "covariate");
+  check_values(traits, rows, "trait", sources.traits);
+  check_values(covariates, rows, "covariate", sources.covariates);
   if (rows < d + c + 2) {
     throw InputError(fmt::format(
         "{}{}expected at least {} rows for {} traits and {} covariates, "
         "found {}",
         sources.traits, sources.traits.empty() ? "" : ": ", d + c + 2, d, c, rows));
   }
-  check_covariates(covariates, rows, sources.covariates);
-  check_traits(traits, covariates, rows, sources.traits);
+  check_different(covariates, rows, sources.covariates);
+  if (!has_constant(covariates, rows)) {
+    check_covariates(covariates, rows, sources.covariates);
+    check_traits(traits, covariates, rows, sources.traits);
+    return;
+  }
+  // Beside an intercept, what a column adds to it counts.
+  const auto varying = standardize(covariates, rows).columns;
+  check_covariates(varying, rows, sources.covariates);
+  check_traits(standardize(traits, rows).columns, varying, rows, sources.traits);
 }
 
 TraitCorrelations trait_correlations(const NamedColumns& traits,

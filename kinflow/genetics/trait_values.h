@@ -27,8 +27,9 @@ struct TraitSources {
   std::string traits = {}, covariates = {};
 };
 
-/// InputError, with the names of columns, where a value is not finite, a covariate is
-/// constant beside an intercept, a covariate or a trait (given the covariates) is a
+/// InputError, with the names of columns, where a value is not finite, the largest one
+/// of a column is above 1e100 or below 1e-100, a covariate is constant beside an
+/// intercept, a covariate or a trait (given the covariates) is a
 /// linear combination of others, or there are too few rows for them.
 void check_traits_and_covariates(const NamedColumns& traits,
                                  const NamedColumns& covariates, std::int64_t rows,

@@ -185,6 +185,10 @@ double best_log_ratio(const std::vector<double>& slopes,
   }
   if (slopes.back() > 0) maxima.push_back(grid.back());
   if (maxima.size() == 1) return maxima.front();
+  if (maxima.empty()) {
+    throw NumericalError(
+        "[best_log_ratio] the slopes of the likelihood are no numbers");
+  }
   double best = maxima.front(), highest = log_likelihood(best);
   for (std::size_t i = 1; i < maxima.size(); ++i) {
     const double value = log_likelihood(maxima[i]);

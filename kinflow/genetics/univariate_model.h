@@ -52,7 +52,8 @@ class UnivariateModel {
 const std::vector<double>& ratio_grid();
 
 /// The logarithm of the ratio at the largest maximum of a likelihood: a root of its
-/// slope between neighbours of ratio_grid(), or an end of it.
+/// slope between neighbours of ratio_grid(), or an end of it. NumericalError where
+/// slopes are NaN, so that there is none.
 /// @param slopes     at the points of the grid
 /// @param guess      of the result
 /// @param curvature  a guess of the slope of the slope there; below 0, or NaN

@@ -117,8 +117,9 @@ bool holds_same(const std::string& path, const RelationshipFile& relationship) {
                     });
 }
 
-std::vector<std::string> grm_files(const std::string& prefix) {
-  return {prefix + ".grm.bin", prefix + ".grm.id", prefix + ".grm.N.bin"};
+std::vector<std::string> flow_relationship_files(const GwasRequest& request) {
+  const auto prefix = request.out + ".flow.grm";
+  return {prefix + ".bin", prefix + ".id", prefix + ".N.bin"};
 }
 
 class Study {
@@ -163,7 +164,7 @@ class Study {
   std::string flow_relationship() const {
     if (!is_adjusted()) return "";
     return inputs_.relationship_is_computed() || smallest_eigenvalue_
-               ? request_.out + ".grm.bin"
+               ? flow_relationship_files(request_).front()
                : request_.data.relationship;
   }
   /// The relationship as the flow needs it, without negative eigenvalues.
@@ -225,7 +226,7 @@ class Study {
           "as missing genotypes leave them",
           path, relationship.source, *smallest_eigenvalue_));
     }
-    const auto files = grm_files(request_.out);
+    const auto files = flow_relationship_files(request_);
     result_.files.insert(result_.files.end(), files.begin(), files.end());
     if (holds_same(path, relationship)) return;
     if (std::filesystem::exists(request_.out + ".model")) {
@@ -411,7 +412,7 @@ std::vector<std::string> gwas_files(const GwasRequest& request) {
   if (request.transform == TraitTransform::flow) {
     files.push_back(request.out + ".traits.tsv");
     files.push_back(request.out + ".model");
-    const auto of_matrix = grm_files(request.out);
+    const auto of_matrix = flow_relationship_files(request);
     files.insert(files.end(), of_matrix.begin(), of_matrix.end());
   }
   for (const auto& prefix : {request.out, request.out + ".single"}) {

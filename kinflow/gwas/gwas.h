@@ -35,7 +35,8 @@ std::vector<std::string> gwas_files(const GwasRequest& request);
 /// .assoc.tsv.gz), .loci.tsv, .manhattan.png and .qq.png; with `single` the same
 /// of PREFIX.single; .id, the people who were analysed; .null.tsv, the null models; of
 /// a flow .traits.tsv, .pheno (its latents) and the run folder PREFIX.model; and
-/// PREFIX.grm .bin, .id and .N.bin of a relationship that was computed for it.
+/// PREFIX.flow.grm .bin, .id and .N.bin of a relationship that was computed or freed of
+/// negative eigenvalues for it.
 ///
 /// All input is read and checked before anything is told or written. Where an
 /// InputError comes later, as that of a full disk, new files remain only if a flow is

@@ -12,8 +12,9 @@ namespace {
 NamedColumns residuals_of(const GwasInputs& inputs) {
   const BlasInCallingThread one_thread;
   const auto& people = inputs.people();
-  return residuals(people.traits, with_intercept(people.covariates, inputs.count()),
-                   inputs.count());
+  const auto count = inputs.count();
+  const auto covariates = standardize(people.covariates, count).columns;
+  return residuals(people.traits, with_intercept(covariates, count), count);
 }
 
 void add_to_names(NamedColumns& columns, const std::string& ending) {

@@ -263,6 +263,45 @@ TEST_F(BadGwas, CovariatesThatDoNotWork) {
   expect_refused(with_covar(), {"c.tsv", "'y1'", "trait or a covariate", "found both"});
 }
 
+TEST_F(BadGwas, NumbersThatAreTooLargeOrTooSmall) {
+  const auto covariate = covar_[4][3];
+  covar_[4][3] = "1e160";
+  write_tables();
+  for (const std::string transform : {"none", "rank-normal", "flow"}) {
+    expect_refused(gwas({"--covar", path("c.tsv"), "--transform", transform}),
+                   {"c.tsv", "'dose'", "1e+100", "found 1e+160"});
+  }
+  covar_[4][3] = covariate;
+  const auto traits = pheno_;
+  for (const double unit : {1e200, 1e-200}) {
+    for (const std::size_t column : {2U, 3U}) {
+      set(pheno_, column, [&](std::size_t i) {
+        return fmt::format("{}", unit * std::stod(traits[i + 1][column]));
+      });
+    }
+    write_tables();
+    expect_refused(gwas(), {"p.tsv", "'y1'", "largest value between"});
+  }
+  pheno_ = traits;
+  pheno_[9][2] = "-1e90";
+  write_tables();
+  run_well(gwas());
+  for (const auto& row : associations(path("o.assoc.tsv"))) EXPECT_GE(row.p, 0);
+}
+
+TEST_F(BadGwas, ATimestampIsAsGoodACovariateAsItsSeconds) {
+  const auto other = covar_;
+  const auto p_from = [&](double start) {
+    set(covar_, 3, [&](std::size_t i) {
+      return fmt::format("{:.3f}", start + 50 * std::stod(other[i + 1][3]));
+    });
+    write_tables();
+    run_well(with_covar());
+    return p_of(path("o.assoc.tsv"));
+  };
+  expect_same_p(p_from(1.6e9), p_from(0), 1e-5);
+}
+
 TEST_F(BadGwas, TraitsThatDoNotVaryOrAreMissing) {
   set(pheno_, 2, [](std::size_t) { return "4"; });
   write_tables();
@@ -303,7 +342,8 @@ TEST_F(BadGwas, NoVariantsOrNoFounders) {
   }
   write_bed(folder_, "t", content_);
   expect_refused(with_k({"--maf", "0.05"}), {"t.fam", "founders", "--nonfounders"});
-  expect_refused(gwas(), {"t.fam", "founders", "--nonfounders"});
+  expect_refused(gwas({"--kind", "standardized"}),
+                 {"t.fam", "founders", "--nonfounders"});
   run_well(gwas({"--maf", "0.05", "--nonfounders"}));
 }
 
@@ -334,6 +374,32 @@ TEST_F(BadGwas, AnOutputThatIsAnInput) {
   fs::rename(path("o.pheno"), path("p.tsv"));
   folder_.write("o.id", "F0 I0\n");
   expect_refused(gwas({"--keep", path("o.id")}), {"--out", path("o.id")});
+  fs::remove(path("o.id"));
+  const auto flow = small_flow("2") + Arguments{"--transform", "flow"};
+  run_well({"grm", "--bfile", bfile_, "--out", path("o.flow")});
+  expect_refused(gwas(flow + Arguments{"--grm", path("o.flow")}),
+                 {"--out", path("o.flow.grm.bin")});
+  run_well({"grm", "--bfile", bfile_, "--loco", "--out", path("k")});
+  fs::rename(path("k.chr1.grm.id"), path("k.chr1.id"));
+  fs::create_symlink(path("k.chr1.id"), path("k.chr1.grm.id"));
+  expect_refused({"gwas", "--bfile", bfile_, "--pheno", path("p.tsv"), "--transform",
+                  "none", "--grm", path("k"), "--loco", "--out", path("k.chr1")},
+                 {"--out", path("k.chr1.id")});
+}
+
+TEST_F(BadGwas, AFlowLeavesRelationshipsOfTheSamePrefixAlone) {
+  // With more variants missing than the matrix of centred genotypes can have.
+  content_ = random_content(kPeople, 60, 9);
+  write_bed(folder_, "t", content_);
+  run_well({"grm", "--bfile", bfile_, "--out", path("o")});
+  const auto before = content_of(path("o.grm.bin"));
+  const auto flow = small_flow("2") + Arguments{"--transform", "flow"};
+  run_well(gwas(flow));
+  EXPECT_TRUE(content_of(path("o.grm.bin")) == before);
+  EXPECT_TRUE(fs::exists(path("o.flow.grm.bin")));
+  fs::remove_all(path("o.model"));
+  run_well(gwas(flow + Arguments{"--grm", path("o")}));
+  EXPECT_TRUE(content_of(path("o.grm.bin")) == before);
 }
 
 TEST_F(BadGwas, AModelOfAnotherRun) {

@@ -345,7 +345,7 @@ TEST_F(GwasOfKnownData, TheKnownPValuesAreGemmas) {
 TEST_F(Gwas, LeavingAChromosomeOutIsTheSameWithFilesOfIt) {
   // kinflow grm takes everyone, so everyone must be analysed.
   run_well(cohort_.gwas(path("who"), "trait1,trait2", kPlain));
-  const Arguments same = {"--keep", path("who.id"), "--loco"};
+  const Arguments same = {"--keep", path("who.id"), "--loco", "--kind", "standardized"};
   run_well(Arguments{"grm", "--bfile", cohort_.bfile, "--out", path("k")} + same);
   const auto computed = study("a", "trait1,trait2", kPlain + same);
   const auto given =
@@ -370,7 +370,7 @@ TEST_F(Gwas, LeavesOutTheChromosomeOfTheVariant) {
   }
   folder_.write("first.txt", of_first);
   run_well({"grm", "--bfile", cohort_.bfile, "--keep", path("who.id"), "--chr", "2-3",
-            "--out", path("others")});
+            "--kind", "centered", "--out", path("others")});
   const auto left_out = study("a", "trait1", kPlain + Arguments{"--loco"});
   const auto others = study(
       "b", "trait1",
@@ -440,7 +440,7 @@ TEST_F(Gwas, TestsTheLatentsOfAFlow) {
     run_well(cohort_.gwas(
         path("a"), "trait1,trait2",
         cohort_.covariates() + small_flow() + Arguments{"--schedule", schedule}));
-    EXPECT_EQ(fs::exists(path("a.grm.bin")), schedule != "baseline");
+    EXPECT_EQ(fs::exists(path("a.flow.grm.bin")), schedule != "baseline");
     EXPECT_TRUE(fs::exists(path("a.model/model.safetensors")));
     // The same latents, tested as they are.
     run_well(Arguments{"gwas", "--bfile", cohort_.bfile, "--pheno", path("a.pheno"),
@@ -448,7 +448,7 @@ TEST_F(Gwas, TestsTheLatentsOfAFlow) {
              cohort_.covariates() + kPlain);
     expect_same_p(p("a"), p("b"), 1e-6);
     fs::remove_all(path("a.model"));
-    fs::remove(path("a.grm.bin"));
+    fs::remove(path("a.flow.grm.bin"));
   }
 }
 
@@ -470,7 +470,7 @@ TEST_F(Gwas, AFlowTakesARelationshipWithNegativeEigenvalues) {
                                         small_flow() + Arguments{"--grm", path("k")}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("negative eigenvalues"), std::string::npos) << outcome.err;
-  EXPECT_TRUE(fs::exists(path("a.grm.bin")));
+  EXPECT_TRUE(fs::exists(path("a.flow.grm.bin")));
 }
 
 // ---- runs that stop
@@ -567,7 +567,7 @@ TEST_F(GwasThatStops, OtherRequestsDoNotTakeItsResults) {
   {
     Process process(
         cohort_.gwas(path("a"), "trait1,trait2,trait4",
-                     kPlain + Arguments{"--test", "wald", "--threads", "1"}),
+                     kPlain + Arguments{"--test", "wald", "--loco", "--threads", "1"}),
         path("out"), path("err"));
     while (process.is_running() && lines_in(path("a.partial/rows1.tsv")) == 0) {
       std::this_thread::sleep_for(1ms);

@@ -68,6 +68,131 @@ class Scan : public ::testing::Test {
   std::unique_ptr<AssociationTests> tests_;
 };
 
+/// Expects the same tests and null models of traits in other units.
+void expect_same_in_units(const AssociationTests& plain, const AssociationTests& other,
+                          const GenotypeBlock& block, double trait_unit,
+                          double relationship_unit) {
+  AssociationTests::Scratch scratch;
+  std::vector<SnpResults> expected, found;
+  plain.test(block, scratch, expected);
+  other.test(block, scratch, found);
+  for (std::size_t set = 0; set < expected.size(); ++set) {
+    for (std::size_t i = 0; i < expected[set].p_value.size(); ++i) {
+      if (std::isnan(expected[set].p_value[i])) continue;
+      ASSERT_NEAR(std::log10(found[set].p_value[i]),
+                  std::log10(expected[set].p_value[i]), 1e-4);
+    }
+    for (std::size_t i = 0; i < expected[set].effects.size(); ++i) {
+      if (std::isnan(expected[set].effects[i])) continue;
+      const double error = expected[set].standard_errors[i];
+      ASSERT_NEAR(found[set].effects[i] / trait_unit, expected[set].effects[i],
+                  1e-4 * error);
+      ASSERT_NEAR(found[set].standard_errors[i] / trait_unit / error, 1, 1e-4);
+    }
+  }
+  for (std::size_t m = 0; m < plain.null_models().size(); ++m) {
+    const auto& model = plain.null_models()[m].fit;
+    const auto& same = other.null_models()[m].fit;
+    const auto d = static_cast<double>(plain.null_models()[m].traits.size());
+    EXPECT_TRUE(same.has_converged);
+    EXPECT_NEAR(same.log_likelihood +
+                    static_cast<double>(plain.people()) * d * std::log(trait_unit),
+                model.log_likelihood, 1e-4);
+    const double scale = trait_unit * trait_unit;
+    for (std::size_t i = 0; i < model.variances.residual.size(); ++i) {
+      EXPECT_NEAR(same.variances.genetic[i] / scale * relationship_unit,
+                  model.variances.genetic[i], 1e-4);
+      EXPECT_NEAR(same.variances.residual[i] / scale, model.variances.residual[i],
+                  1e-4);
+    }
+  }
+}
+
+TEST_F(Scan, TellsNullModelsInTheUnitsThatWereGiven) {
+  const auto n = static_cast<std::int64_t>(people_.size());
+  NamedColumns age{{"age"}, {}};
+  for (std::int64_t i = 0; i < n; ++i) {
+    age.values.push_back(static_cast<double>(40 + 13 * i % 37));
+  }
+  auto traits = sets_[0].traits;
+  for (std::size_t i = 0; i < traits.values.size(); ++i) {
+    traits.values[i] = 5 + 3 * traits.values[i] + 0.1 * age.values[i % people_.size()];
+  }
+  const auto covariates = with_intercept(age, n);
+  auto relationship = relationship_;
+  for (double& value : relationship) value *= 7;
+  const AssociationTests tests(relationship, {{"joint", traits}}, covariates,
+                               TestKind::score);
+  center_relationship(relationship, n);
+  const auto expected = fit_mixed_model(
+      make_mixed_model_data(eigen_of_relationship(relationship, n), traits, covariates),
+      LikelihoodKind::full);
+  const auto& found = tests.null_models()[0].fit;
+  EXPECT_NEAR(found.log_likelihood, expected.log_likelihood, 1e-6);
+  EXPECT_NEAR(found.canonical.log_det_residual, expected.canonical.log_det_residual,
+              1e-3);
+  const auto expect_near = [](const auto& left, const auto& right) {
+    ASSERT_EQ(left.size(), right.size());
+    for (std::size_t i = 0; i < left.size(); ++i) EXPECT_NEAR(left[i], right[i], 1e-3);
+  };
+  expect_near(found.variances.genetic, expected.variances.genetic);
+  expect_near(found.variances.residual, expected.variances.residual);
+  expect_near(found.coefficients, expected.coefficients);
+  expect_near(found.canonical.ratios, expected.canonical.ratios);
+  expect_near(variances_of(found.canonical).genetic, expected.variances.genetic);
+  expect_near(variances_of(found.canonical).residual, expected.variances.residual);
+}
+
+TEST_F(Scan, DoesNotDependOnUnits) {
+  const auto n = people_.size();
+  Random random(9);
+  NamedColumns covariates{{"age", "time"}, {}};
+  for (std::size_t i = 0; i < 2 * n; ++i) covariates.values.push_back(random.normal());
+  // Relatives are alike, so that no variance is at an end of its range.
+  for (auto& set : sets_) {
+    for (std::size_t j = 0; j < 3; ++j) {
+      for (std::size_t i = 1; i < n; ++i) {
+        for (std::size_t k = 0; k < 20; ++k) {
+          set.traits.values[j * n + i] += 0.5 * relationship_[i * n + (k + 7 * j)];
+        }
+      }
+    }
+  }
+  const PeopleMask mask(people_, kPeople);
+  GenotypeBlock block;
+  for (std::int64_t v = 0; v < 60; ++v) {
+    block.genotypes.resize(block.genotypes.size() + n);
+    genotypes_->read(v, people_, &block.genotypes[block.genotypes.size() - n]);
+    block.counts.push_back(mask.count(genotypes_->packed(v)));
+  }
+  const auto rows = static_cast<std::int64_t>(n);
+  for (const auto kind : {TestKind::score, TestKind::wald}) {
+    const AssociationTests plain(relationship_, sets_, with_intercept(covariates, rows),
+                                 kind);
+    for (const double unit : {1e-10, 1e-5, 1e5, 1e30}) {
+      auto relationship = relationship_;
+      for (double& value : relationship) value *= unit;
+      expect_same_in_units(
+          plain, {relationship, sets_, with_intercept(covariates, rows), kind}, block,
+          1, unit);
+    }
+    for (const double unit : {1e-90, 1e-3, 1e90}) {
+      auto sets = sets_;
+      for (auto& set : sets) {
+        for (double& value : set.traits.values) value = unit * (value + 20);
+      }
+      auto others = covariates;
+      for (std::size_t i = 0; i < n; ++i) {
+        others.values[i] *= 1 / unit;
+        others.values[n + i] = 1.6e9 + 300 * others.values[n + i];
+      }
+      expect_same_in_units(plain,
+                           {relationship_, sets, with_intercept(others, rows), kind},
+                           block, unit, 1);
+    }
+  }
+}
+
 TEST_F(Scan, GivesTheTestsOfImputedGenotypesInDoublePrecision) {
   auto centered = relationship_;
   const auto n = static_cast<std::int64_t>(people_.size());
