@@ -17,6 +17,10 @@ NamedColumns residuals_of(const GwasInputs& inputs) {
   return residuals(people.traits, with_intercept(covariates, count), count);
 }
 
+void add_to_names(NamedColumns& columns, const std::string& ending) {
+  for (auto& name : columns.names) name += ending;
+}
+
 }  // namespace
 
 FlowTraits flow_traits(const GwasRequest& request, const GwasInputs& inputs,
@@ -25,8 +29,12 @@ FlowTraits flow_traits(const GwasRequest& request, const GwasInputs& inputs,
   const bool in_context = request.covariate_use == CovariateUse::context &&
                           !people.covariates.names.empty();
   auto traits = in_context ? people.traits : residuals_of(inputs);
+  // Other names than in the table of traits, so that a model refuses what it has not
+  // seen.
+  if (!in_context) add_to_names(traits, "_residual");
   if (request.flow_input == FlowInput::rank_normal) {
     traits = rank_normal_scores(traits, inputs.count());
+    add_to_names(traits, "_score");
   }
   const bool is_given = relationship == inputs.data().relationship;
   return {.traits = std::move(traits),
