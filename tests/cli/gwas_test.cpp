@@ -457,7 +457,8 @@ TEST_F(Gwas, AFlowMayHaveCovariatesAsContext) {
       path("a"), "trait1,trait2",
       cohort_.covariates() + small_flow() + Arguments{"--covar-use", "context"}));
   EXPECT_EQ(rows_of(path("a.traits.tsv")).front(),
-            (std::vector<std::string>{"trait1", "trait2", "age", "sex", "FID", "IID"}));
+            (std::vector<std::string>{"trait1_score", "trait2_score", "age", "sex",
+                                      "FID", "IID"}));
   run_well(
       cohort_.gwas(path("b"), "trait1,trait2", cohort_.covariates() + small_flow()));
   EXPECT_NE(p("a"), p("b"));
