@@ -177,6 +177,12 @@ TEST(MixedModel, DoesNotDependOnTheScaleOfTraits) {
   EXPECT_NEAR(of_scaled.variances.residual[3] / fit.variances.residual[3], 1, 1e-5);
 }
 
+TEST(UnivariateModel, HasNoBestRatioWhereSlopesAreNoNumbers) {
+  const std::vector<double> slopes(ratio_grid().size(), std::nan(""));
+  const auto nothing = [](double) { return std::nan(""); };
+  EXPECT_THROW(best_log_ratio(slopes, nothing, nothing, 0, -1), NumericalError);
+}
+
 std::string refusal(const MixedModelProblem& problem, const NamedColumns& traits,
                     const NamedColumns& covariates) {
   try {
