@@ -40,7 +40,7 @@ int become_tensor_program(char** arguments) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   const auto path = (self.parent_path() / "kinflow-tensors").string();
-  execv(path.c_str(), arguments);
+  if (!error) execv(path.c_str(), arguments);
   std::fprintf(stderr, "kinflow: %s\n", kinflow::system_message(path, "run").c_str());
   return kNotFound;
 }

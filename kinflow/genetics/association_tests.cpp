@@ -38,6 +38,10 @@ void merge(const SingleTraitResults& single, SnpResults& merged) {
 }
 
 std::int64_t people_of(const NamedColumns& covariates) {
+  if (covariates.names.empty()) {
+    throw InputError(
+        "[AssociationTests] expected an intercept, received no covariates");
+  }
   return static_cast<std::int64_t>(covariates.values.size() / covariates.names.size());
 }
 

@@ -49,7 +49,6 @@ class AssociationTests {
   ~AssociationTests();
 
   std::int64_t people() const { return people_; }
-  std::size_t sets() const { return tests_.size(); }
   const std::vector<NullModel>& null_models() const { return null_models_; }
 
   /// Memory of a thread.

@@ -16,6 +16,9 @@ struct RelationshipEigen {
   std::vector<double> vectors;  ///< U [rows x rows], column-major
 };
 
+/// Rows up to which LAPACK's workspace, 1 + 6 n + 2 n^2 numbers, has a 32-bit size.
+inline constexpr std::int64_t kMostDecomposedRows = 32'766;
+
 /// K minus the means of its rows and columns (GEMMA does this to every K). Tests and
 /// REML of a model with an intercept stay the same, ML and the score test do not.
 /// @param matrix  [rows x rows] symmetric

@@ -106,6 +106,13 @@ GwasInputs::GwasInputs(const GwasData& data)
       candidates_(choose_people(*genotypes_, data.people)) {
   people_steps_ = candidates_.steps;
   choose_people_with_tables(related_candidates());
+  if (count() > kMostDecomposedRows) {
+    throw InputError(
+        fmt::format("{}.fam: expected at most {} people, whose relationship can be "
+                    "decomposed, found "
+                    "{} with all values; --keep and --remove choose fewer",
+                    data_.bfile, kMostDecomposedRows, count()));
+  }
   check_traits_and_covariates(
       people_.traits, with_intercept(people_.covariates, count()), count(),
       {.traits = data_.traits.path, .covariates = data_.covariates.path});

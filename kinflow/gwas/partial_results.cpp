@@ -76,6 +76,10 @@ PartialResults::PartialResults(const std::string& directory,
   open();
 }
 
+void PartialResults::fail_to_read(const std::string& path) {
+  throw InputError(system_message(path, "read"));
+}
+
 std::string PartialResults::path(std::size_t set) const {
   return fmt::format("{}/rows{}.tsv", directory_, set + 1);
 }

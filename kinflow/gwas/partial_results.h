@@ -41,12 +41,14 @@ class PartialResults {
            file.gcount() > 0) {
       take(std::string_view(piece).substr(0, static_cast<std::size_t>(file.gcount())));
     }
+    if (!file.eof()) fail_to_read(path(set));
   }
   /// Removes the folder. Call once, last.
   void remove();
 
  private:
   std::string path(std::size_t set) const;
+  [[noreturn]] static void fail_to_read(const std::string& path);
   std::string path_of_kept(const std::string& name) const;
   void take_over();
   void begin(const nlohmann::json& description);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "kinflow/core/blas_threads.h"
 #include "kinflow/core/memory.h"
 #include "kinflow/data/check_relationship.h"
 #include "kinflow/data/in_quotes.h"
@@ -108,6 +109,7 @@ void warn_of_traits(const GwasInputs& inputs, const TraitCorrelations& together,
 }  // namespace
 
 GwasNeeds estimate_needs(const GwasRequest& request, const GwasInputs& inputs) {
+  const BlasInCallingThread one_thread;
   // In units of n^3 products and sums: a symmetric eigenvalue problem with vectors.
   constexpr double kDecomposition = 8;
   // Of n^2 for a variant: its rotation, which tables make cheaper than a product.
