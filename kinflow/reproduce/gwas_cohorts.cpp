@@ -56,7 +56,7 @@ SimulateCohortOptions null_options(std::uint64_t seed, bool quick,
   return options;
 }
 
-/// Variants of a study, by number, that are as near as kNearBases to each other.
+/// True where two variants are as near as kNearBases to each other.
 bool are_near(const Variant& left, const Variant& right) {
   return left.chromosome == right.chromosome &&
          std::abs(left.position - right.position) <= kNearBases;
