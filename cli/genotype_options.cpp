@@ -60,8 +60,9 @@ void add_genotype_options(CLI::App& verb, GenotypeGiven& given) {
                 "Frequencies of everyone, not of people without parents in the .fam");
 }
 
-std::string filter_table(const Chosen& people, const Chosen& variants) {
-  TextTable table({{"filter", Align::kLeft}, {"removed"}, {"left"}});
+std::string filter_table(const Chosen& people, const Chosen& variants,
+                         const std::string& heading) {
+  TextTable table({{heading, Align::kLeft}, {"removed"}, {"left"}});
   add_rows(table, "people", people);
   add_rows(table, "variants", variants);
   return table.plain();

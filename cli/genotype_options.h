@@ -23,6 +23,7 @@ struct GenotypeGiven {
 void add_genotype_options(CLI::App& verb, GenotypeGiven& given);
 
 /// A table of what every filter removed and left, for the terminal.
-std::string filter_table(const Chosen& people, const Chosen& variants);
+std::string filter_table(const Chosen& people, const Chosen& variants,
+                         const std::string& heading = "filter");
 
 }  // namespace kinflow::cli

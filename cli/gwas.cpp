@@ -6,18 +6,17 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 
 #include "commands.h"
 #include "fit_options.h"
 #include "genotype_options.h"
+#include "gwas_views.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/relationship_format.h"
 #include "kinflow/gwas/flow_traits.h"
-#include "kinflow/report/text_table.h"
 #include "options.h"
 
 namespace kinflow::cli {
@@ -181,25 +180,6 @@ std::vector<std::string> options_in_effect(const CLI::App& verb) {
   return lines;
 }
 
-std::string summary(const GwasResult& result, const GwasRequest& request) {
-  TextTable table({{"method", Align::kLeft},
-                   {"traits"},
-                   {"variants tested"},
-                   {"inflation"},
-                   {"smallest p"},
-                   {"loci"}});
-  for (const auto& method : result.methods) {
-    table.add_row(
-        {method.name, std::to_string(method.traits.size()),
-         std::to_string(method.tested),
-         std::isnan(method.inflation) ? "-" : fmt::format("{:.4f}", method.inflation),
-         fmt::format("{:.3g}", method.smallest_p), std::to_string(method.loci.size())});
-  }
-  return fmt::format("{}loci: p up to {:g}, r2 above {:g} within {:g} kb\n",
-                     table.plain(), request.clump.p1, request.clump.r2,
-                     request.clump.kb);
-}
-
 /// The files of a relationship, which may be given by a prefix, and with --loco those
 /// of all chromosomes.
 std::vector<std::string> relationship_files(const GwasData& data) {
@@ -239,8 +219,8 @@ void run(const Given& given, const CLI::App& verb, Console& console) {
   for (const auto& file : gwas_files(request)) check_not_an_input(file, inputs);
   RunLog log(console, options_in_effect(verb));
   try {
-    const auto result = run_gwas(request, &stop_requested(), log);
-    const auto text = summary(result, request);
+    const auto result = run_gwas(request, gwas_views(request), &stop_requested(), log);
+    const auto text = gwas_summary(result, request);
     log.note(text);
     fmt::print("{}", text);
     for (const auto& file : result.files) log.info(file + ": written");

@@ -28,15 +28,14 @@
 #include "kinflow/genetics/trait_values.h"
 #include "kinflow/gwas/null_model_table.h"
 #include "kinflow/gwas/partial_results.h"
-#include "kinflow/gwas/preflight.h"
 #include "kinflow/gwas/trait_sets.h"
-#include "kinflow/report/manhattan_figure.h"
-#include "kinflow/report/qq_figure.h"
 
 namespace kinflow {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr const char* kPictures[] = {".manhattan.png", ".qq.png"};
 
 /// All that decides the tests.
 nlohmann::json describe(const GwasRequest& request, const GwasInputs& inputs,
@@ -128,8 +127,13 @@ std::vector<std::string> flow_relationship_files(const GwasRequest& request) {
 
 class Study {
  public:
-  Study(const GwasRequest& request, const std::atomic<bool>* stop, RunLog& log)
-      : request_(request), stop_(stop), log_(log), inputs_(request.data) {
+  Study(const GwasRequest& request, const GwasViews& views,
+        const std::atomic<bool>* stop, RunLog& log)
+      : request_(request),
+        views_(views),
+        stop_(stop),
+        log_(log),
+        inputs_(request.data) {
     for (const auto& file : gwas_files(request)) {
       if (!std::filesystem::exists(file)) new_files_.push_back(file);
     }
@@ -167,7 +171,7 @@ class Study {
 
   GwasResult checked_run() {
     check_sets();
-    report_before(request_, inputs_, log_);
+    report_before(request_, inputs_, views_.tables, log_);
     const auto sets = make_sets();
     write_people();
     PartialResults partial(request_.out + ".partial", describe(request_, inputs_, sets),
@@ -367,7 +371,10 @@ class Study {
     method.loci = clump(inputs_.genotypes(), people_for_linkage(), p, request_.clump);
     write_loci(prefix + ".loci.tsv", method.loci, inputs_.genotypes().variants());
     add_file(prefix + ".loci.tsv");
-    if (method.tested > 0) draw(p, prefix, method);
+    if (method.tested > 0 && views_.pictures) {
+      views_.pictures(prefix, method, inputs_, p);
+      for (const auto* ending : kPictures) add_file(prefix + ending);
+    }
     result_.methods.push_back(std::move(method));
   }
 
@@ -403,32 +410,8 @@ class Study {
     return rows.empty() ? everyone : rows;
   }
 
-  void draw(const std::vector<double>& p, const std::string& prefix,
-            const GwasMethod& method) {
-    ManhattanFigure manhattan{
-        .p = p,
-        .threshold = request_.clump.p1,
-        .title = fmt::format("{} traits, {}", method.traits.size(), method.name),
-        .subtitle = fmt::format("{} people, {} variants, {} loci", inputs_.count(),
-                                method.tested, method.loci.size())};
-    for (const auto& variant : inputs_.genotypes().variants()) {
-      manhattan.chromosome.push_back(variant.chromosome);
-      manhattan.position.push_back(variant.position);
-    }
-    for (const auto& locus : method.loci) {
-      manhattan.index.push_back(static_cast<std::size_t>(locus.index));
-    }
-    write_manhattan_figure(prefix + ".manhattan.png", manhattan);
-    QqPValues values{.name = method.name, .p = p};
-    if (!std::isnan(method.inflation)) values.inflation = method.inflation;
-    write_qq_figure(prefix + ".qq.png", {.methods = {values},
-                                         .title = manhattan.title,
-                                         .subtitle = manhattan.subtitle});
-    add_file(prefix + ".manhattan.png");
-    add_file(prefix + ".qq.png");
-  }
-
   const GwasRequest& request_;
+  const GwasViews& views_;
   const std::atomic<bool>* stop_;
   RunLog& log_;
   GwasInputs inputs_;
@@ -455,18 +438,17 @@ std::vector<std::string> gwas_files(const GwasRequest& request) {
   for (const auto& prefix : {request.out, request.out + ".single"}) {
     if (prefix != request.out && !request.single) continue;
     files.push_back(prefix + (request.zipped ? ".assoc.tsv.gz" : ".assoc.tsv"));
-    for (const auto* ending : {".loci.tsv", ".manhattan.png", ".qq.png"}) {
-      files.push_back(prefix + ending);
-    }
+    files.push_back(prefix + ".loci.tsv");
+    for (const auto* ending : kPictures) files.push_back(prefix + ending);
   }
   return files;
 }
 
-GwasResult run_gwas(const GwasRequest& request, const std::atomic<bool>* stop,
-                    RunLog& log) {
+GwasResult run_gwas(const GwasRequest& request, const GwasViews& views,
+                    const std::atomic<bool>* stop, RunLog& log) {
   check_place(request);
   try {
-    return Study(request, stop, log).run();
+    return Study(request, views, stop, log).run();
   } catch (const Interrupted&) {
     throw Interrupted("interrupted; the same command goes on");
   }

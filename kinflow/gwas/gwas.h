@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "kinflow/gwas/gwas_inputs.h"
 #include "kinflow/gwas/gwas_request.h"
+#include "kinflow/gwas/preflight.h"
 #include "kinflow/gwas/run_log.h"
 
 namespace kinflow {
@@ -28,6 +30,16 @@ struct GwasResult {
   std::vector<std::string> files;  ///< all that were written
 };
 
+/// How a study is shown, by who knows pictures and tables. What is empty is not shown.
+struct GwasViews {
+  PreflightTables tables = {};
+  /// Draws PREFIX.manhattan.png and PREFIX.qq.png.
+  /// @param p  of each variant of the .bim, NaN: not tested
+  std::function<void(const std::string& prefix, const GwasMethod& method,
+                     const GwasInputs& inputs, const std::vector<double>& p)>
+      pictures = {};
+};
+
 /// All files and folders that a run of this request may write, PREFIX.partial included.
 std::vector<std::string> gwas_files(const GwasRequest& request);
 
@@ -45,7 +57,7 @@ std::vector<std::string> gwas_files(const GwasRequest& request);
 /// Tests do not depend on the number of threads; the latents of a flow, as any fit, by
 /// the rounding of its last digits.
 /// @param stop  Interrupted is thrown soon after this becomes true; may be null
-GwasResult run_gwas(const GwasRequest& request, const std::atomic<bool>* stop,
-                    RunLog& log);
+GwasResult run_gwas(const GwasRequest& request, const GwasViews& views,
+                    const std::atomic<bool>* stop, RunLog& log);
 
 }  // namespace kinflow

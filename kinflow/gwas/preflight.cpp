@@ -14,7 +14,6 @@
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/genetics/association_scan.h"
 #include "kinflow/genetics/trait_values.h"
-#include "kinflow/report/text_table.h"
 
 namespace kinflow {
 namespace {
@@ -45,46 +44,6 @@ double double_rate() {
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, c,
                 n);
   });
-}
-
-std::string step_table(const GwasInputs& inputs) {
-  TextTable table({{"people and variants", Align::kLeft}, {"removed"}, {"left"}});
-  const auto add = [&](const std::string& what, std::int64_t in_file,
-                       const std::vector<FilterStep>& steps) {
-    table.add_row({what, "", std::to_string(in_file)});
-    for (const auto& step : steps) {
-      table.add_row(
-          {step.filter, std::to_string(step.removed), std::to_string(step.left)});
-    }
-  };
-  add("people in the files", inputs.candidates().in_file, inputs.people_steps());
-  add("variants in the files", inputs.variants().in_file, inputs.variants().steps);
-  return table.plain();
-}
-
-std::string trait_table(const GwasInputs& inputs, const TraitCorrelations& together) {
-  const auto& people = inputs.people();
-  const auto& names = people.traits.names;
-  TextTable table({{"trait", Align::kLeft},
-                   {"missing"},
-                   {"lost to it alone"},
-                   {"largest correlation"},
-                   {"with", Align::kLeft}});
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    std::size_t closest = i;
-    double largest = 0;
-    for (std::size_t j = 0; j < names.size(); ++j) {
-      const double r = together.matrix[j * names.size() + i];
-      if (j == i || std::abs(r) < std::abs(largest)) continue;
-      largest = r;
-      closest = j;
-    }
-    table.add_row({names[i], std::to_string(people.missing_of_trait[i]),
-                   std::to_string(people.lost_to_trait[i]),
-                   names.size() > 1 ? fmt::format("{:.3f}", largest) : "",
-                   names.size() > 1 ? names[closest] : ""});
-  }
-  return table.plain();
 }
 
 void warn_of_traits(const GwasInputs& inputs, const TraitCorrelations& together,
@@ -145,7 +104,7 @@ GwasNeeds estimate_needs(const GwasRequest& request, const GwasInputs& inputs) {
 }
 
 void report_before(const GwasRequest& request, const GwasInputs& inputs,
-                   Logger& logger) {
+                   const PreflightTables& tables, Logger& logger) {
   const auto needs = estimate_needs(request, inputs);
   require_memory(
       needs.bytes, request.data.bfile + ":",
@@ -155,8 +114,9 @@ void report_before(const GwasRequest& request, const GwasInputs& inputs,
   const auto together = trait_correlations(
       people.traits, with_intercept(people.covariates, inputs.count()), inputs.count());
   for (const auto& note : inputs.notes()) logger.info(note);
-  logger.info(step_table(inputs));
-  logger.info(trait_table(inputs, together));
+  if (tables) {
+    for (const auto& table : tables(inputs, together)) logger.info(table);
+  }
   logger.info(fmt::format(
       "{} people, {} traits (condition of their correlations {:.3g}), {} covariate "
       "columns, {} variants to test",

@@ -9,6 +9,12 @@
 namespace kinflow {
 namespace {
 
+void add_to_names(NamedColumns& columns, const std::string& ending) {
+  for (auto& name : columns.names) name += ending;
+}
+
+}  // namespace
+
 NamedColumns residuals_of(const GwasInputs& inputs) {
   const BlasInCallingThread one_thread;
   const auto& people = inputs.people();
@@ -16,12 +22,6 @@ NamedColumns residuals_of(const GwasInputs& inputs) {
   const auto covariates = standardize(people.covariates, count).columns;
   return residuals(people.traits, with_intercept(covariates, count), count);
 }
-
-void add_to_names(NamedColumns& columns, const std::string& ending) {
-  for (auto& name : columns.names) name += ending;
-}
-
-}  // namespace
 
 FlowTraits flow_traits(const GwasRequest& request, const GwasInputs& inputs,
                        const std::string& relationship) {

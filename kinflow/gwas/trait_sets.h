@@ -12,6 +12,9 @@
 
 namespace kinflow {
 
+/// What a regression on the covariates leaves of the traits.
+NamedColumns residuals_of(const GwasInputs& inputs);
+
 /// What a flow of the request is trained on: PREFIX.traits.tsv, in PREFIX.model.
 /// @param relationship  file, or empty for a flow of independent rows
 FlowTraits flow_traits(const GwasRequest& request, const GwasInputs& inputs,

@@ -9,7 +9,7 @@
 #include "kinflow/data/write_relationship.h"
 #include "kinflow/genetics/association_scan.h"
 #include "kinflow/genetics/trait_values.h"
-#include "kinflow/gwas/flow_traits.h"
+#include "kinflow/gwas/trait_sets.h"
 
 namespace kinflow {
 namespace {
@@ -30,7 +30,7 @@ class Trial {
         inputs_(inputs),
         logger_(logger),
         covariates_(with_intercept(inputs.people().covariates, inputs.count())),
-        residuals_(residuals(inputs.people().traits, covariates_, inputs.count())) {}
+        residuals_(residuals_of(inputs)) {}
 
   std::vector<GwasTrialMethod> run() {
     make_sets();
@@ -43,8 +43,7 @@ class Trial {
           const AssociationTests tests(std::move(relationship), sets_, covariates_,
                                        TestKind::score);
           scan_variants(inputs_.genotypes(), inputs_.people().people, group.variants,
-                        tests, {.threads = trial_.threads, .stop = trial_.stop},
-                        [&](const ScannedBlock& block) {
+                        tests, {.stop = trial_.stop}, [&](const ScannedBlock& block) {
                           for (std::size_t s = 0; s < sets_.size(); ++s) {
                             for (std::size_t i = 0; i < block.variants.size(); ++i) {
                               p[s][static_cast<std::size_t>(block.variants[i])] =
@@ -81,7 +80,6 @@ class Trial {
     auto fit = default_trait_flow(/*adjusted=*/!relationship.empty());
     fit.train.seed = fit.flow.permutation_seed = trial_.seed;
     fit.device = trial_.device;
-    fit.threads = trial_.threads;
     fit.inference = false;
     return latents_of_flow({.traits = traits,
                             .context = {},

@@ -22,13 +22,12 @@ inline constexpr const char* kAdjustedOfScores = "adjusted flow of rank-normal";
 }  // namespace gwas_method
 std::vector<std::string> gwas_methods();
 
-/// What is tested, and how its flows are trained.
+/// What is tested, and how its flows are trained, in one thread.
 struct GwasTrial {
   GwasData data;
   std::uint64_t seed = 0;  ///< of the flows
   std::string device = "cpu";
   std::string directory;  ///< for the flows
-  std::int64_t threads = 1;
   const std::atomic<bool>* stop = nullptr;
 };
 

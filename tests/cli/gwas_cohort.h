@@ -97,4 +97,42 @@ inline Arguments small_flow(const std::string& epochs = "3") {
           "--batch-size", "64", "--replicas", "1"};
 }
 
+inline const Arguments kPlain = {"--transform", "none"};
+inline const Arguments kRanks = {"--transform", "rank-normal"};
+
+/// Files of a study whose bytes say the same in every run.
+inline std::map<std::string, std::string> results(const TemporaryFolder& folder,
+                                                  const std::string& name) {
+  std::map<std::string, std::string> files;
+  for (const auto& [path, content] : content_below(folder.path())) {
+    const auto file = std::filesystem::path(path).filename().string();
+    const auto ending = file.substr(std::min(file.size(), name.size()));
+    if (!file.starts_with(name + ".") || ending == ".log") continue;
+    files[ending] = content;
+  }
+  return files;
+}
+
+inline std::size_t lines_in(const std::string& path) {
+  const auto text = content_of(path);
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+class Gwas : public testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return folder_.path(name); }
+  std::vector<double> p(const std::string& name) const {
+    return p_of(path(name + ".assoc.tsv"));
+  }
+  /// Runs a study of some traits and gives its p-values.
+  std::vector<double> study(const std::string& name, const std::string& traits,
+                            const Arguments& more) const {
+    run_well(cohort_.gwas(path(name), traits, more));
+    return p(name);
+  }
+
+  const Cohort& cohort_ = Cohort::get();
+  TemporaryFolder folder_;
+};
+
 }  // namespace kinflow::cli

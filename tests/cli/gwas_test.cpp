@@ -1,53 +1,10 @@
-// Association studies through the real binary: files, numbers, and runs that go on.
-#include <chrono>
-#include <functional>
-#include <thread>
-
+// Association studies through the real binary: files and numbers.
 #include "gwas_cohort.h"
 
 namespace kinflow::cli {
 namespace {
 
-using namespace std::chrono_literals;
 namespace fs = std::filesystem;
-
-const Arguments kPlain = {"--transform", "none"};
-const Arguments kRanks = {"--transform", "rank-normal"};
-
-/// Files of a study whose bytes say the same in every run.
-std::map<std::string, std::string> results(const TemporaryFolder& folder,
-                                           const std::string& name) {
-  std::map<std::string, std::string> files;
-  for (const auto& [path, content] : content_below(folder.path())) {
-    const auto file = fs::path(path).filename().string();
-    const auto ending = file.substr(std::min(file.size(), name.size()));
-    if (!file.starts_with(name + ".") || ending == ".log") continue;
-    files[ending] = content;
-  }
-  return files;
-}
-
-std::size_t lines_in(const std::string& path) {
-  const auto text = content_of(path);
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
-class Gwas : public testing::Test {
- protected:
-  std::string path(const std::string& name) const { return folder_.path(name); }
-  std::vector<double> p(const std::string& name) const {
-    return p_of(path(name + ".assoc.tsv"));
-  }
-  /// Runs a study of some traits and gives its p-values.
-  std::vector<double> study(const std::string& name, const std::string& traits,
-                            const Arguments& more) const {
-    run_well(cohort_.gwas(path(name), traits, more));
-    return p(name);
-  }
-
-  const Cohort& cohort_ = Cohort::get();
-  TemporaryFolder folder_;
-};
 
 TEST_F(Gwas, WritesFilesThatAgreeWithEachOther) {
   const auto arguments = cohort_.gwas(
@@ -89,7 +46,8 @@ TEST_F(Gwas, WritesFilesThatAgreeWithEachOther) {
   const auto log = content_of(path("a.log"));
   for (const std::string text :
        {"Options in effect:", "--pheno-name trait1,trait2", "--maf 0.1", "--single",
-        "Start time", "people in the files", "complete in traits", "mean diagonal",
+        "Start time", "people in the files", "complete in traits",
+        "variants in the files", "lost to it alone", "trait2", "mean diagonal",
         "inflation", "Finished.", "End time"}) {
     EXPECT_NE(log.find(text), log.npos) << text << "\n" << log;
   }
@@ -475,122 +433,6 @@ TEST_F(Gwas, AFlowTakesARelationshipWithNegativeEigenvalues) {
 }
 
 // ---- runs that stop
-
-/// A cohort whose scan takes a while.
-class GwasThatStops : public Gwas {
- protected:
-  Arguments slow_scan(const std::string& out) const {
-    return cohort_.gwas(
-        path(out), "trait1,trait2,trait3",
-        kPlain + cohort_.covariates() +
-            Arguments{"--test", "wald", "--single", "--loco", "--threads", "1"});
-  }
-  Arguments slow_flow(const std::string& out) const {
-    return cohort_.gwas(path(out), "trait1,trait2",
-                        small_flow("400") + Arguments{"--threads", "1"});
-  }
-
-  /// Starts a run, ends it by `end` once `reached`, and lets the same command go on.
-  /// True where it was ended in the middle.
-  bool stop_and_go_on(const Arguments& arguments, const std::function<bool()>& reached,
-                      const std::function<void(Process&)>& end) const {
-    bool was_stopped = false;
-    {
-      Process process(arguments, path("out"), path("err"));
-      while (process.is_running() && !reached()) std::this_thread::sleep_for(1ms);
-      was_stopped = process.is_running();
-      end(process);
-      process.wait();
-    }
-    run_well(arguments);
-    return was_stopped;
-  }
-
-  void expect_same_results(const std::string& one, const std::string& other) const {
-    auto left = results(folder_, one), right = results(folder_, other);
-    ASSERT_EQ(left.size(), right.size());
-    for (const auto& [ending, content] : left) {
-      if (ending == ".model") continue;
-      ASSERT_TRUE(right.contains(ending)) << ending;
-      EXPECT_TRUE(content == right.at(ending)) << ending;
-    }
-    EXPECT_FALSE(fs::exists(path(one + ".partial")));
-  }
-};
-
-TEST_F(GwasThatStops, TheScanGoesOn) {
-  run_well(slow_scan("whole"));
-  for (const std::string way : {"killed", "interrupted"}) {
-    SCOPED_TRACE(way);
-    const auto has_rows = [&] {
-      return lines_in(path(way + ".partial/rows1.tsv")) > 0;
-    };
-    EXPECT_TRUE(stop_and_go_on(slow_scan(way), has_rows, [&](Process& process) {
-      if (way == "killed") process.kill();
-      process.interrupt();
-    }));
-    expect_same_results(way, "whole");
-    EXPECT_NE(content_of(path(way + ".log")).find("going on after"), std::string::npos);
-  }
-}
-
-TEST_F(GwasThatStops, AnInterruptedRunSaysSo) {
-  Process process(slow_scan("a"), path("out"), path("err"));
-  while (process.is_running() && lines_in(path("a.partial/rows1.tsv")) == 0) {
-    std::this_thread::sleep_for(1ms);
-  }
-  process.interrupt();
-  EXPECT_EQ(process.wait(), 130);
-  EXPECT_NE(content_of(path("err")).find("the same command goes on"),
-            std::string::npos);
-  EXPECT_NE(content_of(path("a.log")).find("Stopped"), std::string::npos);
-  EXPECT_FALSE(fs::exists(path("a.assoc.tsv")));
-}
-
-TEST_F(GwasThatStops, TheFlowGoesOn) {
-  run_well(slow_flow("whole"));
-  for (const std::string way : {"killed", "interrupted"}) {
-    SCOPED_TRACE(way);
-    const auto trains = [&] { return lines_in(path(way + ".model/metrics.csv")) > 2; };
-    EXPECT_TRUE(stop_and_go_on(slow_flow(way), trains, [&](Process& process) {
-      if (way == "killed") process.kill();
-      process.interrupt();
-    }));
-    EXPECT_TRUE(content_of(path(way + ".assoc.tsv")) ==
-                content_of(path("whole.assoc.tsv")));
-    EXPECT_TRUE(content_of(path(way + ".pheno")) == content_of(path("whole.pheno")));
-    EXPECT_FALSE(fs::exists(path(way + ".partial")));
-  }
-}
-
-TEST_F(GwasThatStops, OtherRequestsDoNotTakeItsResults) {
-  run_well(slow_scan("whole"));
-  {
-    Process process(
-        cohort_.gwas(path("a"), "trait1,trait2,trait4",
-                     kPlain + Arguments{"--test", "wald", "--loco", "--threads", "1"}),
-        path("out"), path("err"));
-    while (process.is_running() && lines_in(path("a.partial/rows1.tsv")) == 0) {
-      std::this_thread::sleep_for(1ms);
-    }
-    EXPECT_TRUE(process.is_running());
-  }
-  run_well(slow_scan("a"));
-  EXPECT_EQ(content_of(path("a.log")).find("going on after"), std::string::npos);
-  expect_same_results("a", "whole");
-}
-
-TEST_F(GwasThatStops, ARepeatedRunGivesTheSameBytes) {
-  for (const std::string name : {"a", "b"}) {
-    run_well(cohort_.gwas(path(name), "trait1,trait2", small_flow()));
-  }
-  expect_same_results("a", "b");
-  const auto before = content_of(path("a.assoc.tsv"));
-  const auto again = run(cohort_.gwas(path("a"), "trait1,trait2", small_flow()));
-  EXPECT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_NE(again.err.find("the flow is there already"), std::string::npos);
-  EXPECT_TRUE(content_of(path("a.assoc.tsv")) == before);
-}
 
 }  // namespace
 }  // namespace kinflow::cli

@@ -1,5 +1,5 @@
 // Simulated cohorts against what was asked for: Mendel's laws, frequencies, linkage
-// disequilibrium, kinship, variances of the latents, and files.
+// disequilibrium, kinship, and files.
 #include "kinflow/genetics/simulate_cohort.h"
 
 #include <fmt/format.h>
@@ -14,69 +14,10 @@
 
 #include "kinflow/data/pedigree.h"
 #include "tests/data/helpers.h"
+#include "tests/genetics/simulated_cohorts.h"
 
 namespace kinflow {
 namespace {
-
-using Counts = std::vector<std::vector<std::int8_t>>;  // [variants][people]
-
-Counts all_counts(const std::string& prefix) {
-  const Genotypes genotypes(prefix);
-  Counts counts(genotypes.variants().size());
-  const auto people = all_people(genotypes);
-  for (std::size_t j = 0; j < counts.size(); ++j) {
-    counts[j].resize(people.size());
-    genotypes.read(static_cast<std::int64_t>(j), people, counts[j].data());
-  }
-  return counts;
-}
-
-SimulateCohortOptions small_options() {
-  SimulateCohortOptions options;
-  options.people = 300;
-  options.snps = 600;
-  options.chromosomes = 3;
-  options.loci = 6;
-  options.polygenic_snps = 100;
-  options.seed = 4;
-  return options;
-}
-
-/// People of one population without drift, in families of all shapes.
-SimulateCohortOptions one_population() {
-  SimulateCohortOptions options;
-  options.people = 800;
-  options.snps = 8800;
-  options.populations = 1;
-  options.fst = 0;
-  options.relatives = 0.6;
-  options.missing_calls = 0;
-  options.seed = 3;
-  return options;
-}
-
-double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
-double covariance(const std::vector<double>& values, std::int64_t columns,
-                  std::int64_t one, std::int64_t other) {
-  std::vector<double> left, right, product;
-  for (std::size_t i = 0; i < values.size(); i += static_cast<std::size_t>(columns)) {
-    left.push_back(values[i + static_cast<std::size_t>(one)]);
-    right.push_back(values[i + static_cast<std::size_t>(other)]);
-    product.push_back(left.back() * right.back());
-  }
-  return mean(product) - mean(left) * mean(right);
-}
-
-double frequency(const std::vector<std::int8_t>& counts) {
-  double sum = 0;
-  for (const auto count : counts) sum += count;
-  return sum / (2 * static_cast<double>(counts.size()));
-}
 
 double r_squared(const std::vector<std::int8_t>& left,
                  const std::vector<std::int8_t>& right) {
@@ -277,122 +218,6 @@ TEST(SimulateCohort, LinkageDecaysWithDistance) {
   EXPECT_LT(farthest, 0.02);
 }
 
-TEST(SimulateCohort, LatentsHaveTheVariancesThatWereAsked) {
-  const TemporaryFolder folder;
-  auto options = one_population();
-  options.people = 4000;
-  options.snps = 4400;
-  options.relatives = 0.3;
-  options.loci = 12;
-  options.heritability = 0.6;
-  options.family_environment = 0.2;
-  options.genetic_correlation = 0.5;
-  options.environment_correlation = -0.1;
-  const auto cohort = simulate_cohort(options, folder.path("c"));
-  const auto& drawn = cohort.traits;
-  const auto traits = options.traits;
-  for (std::int64_t s = 0; s < traits; ++s) {
-    double explained = 0;
-    for (const auto& effect : cohort.effects) {
-      if (effect.trait == s) explained += effect.share;
-    }
-    EXPECT_NEAR(covariance(drawn.latents, traits, s, s), 1, 0.1);
-    EXPECT_NEAR(covariance(drawn.genetic, traits, s, s), 0.6, 0.06);
-    for (std::int64_t t = 0; t < s; ++t) {
-      // Loci have independent directions; six traits share some of them.
-      EXPECT_NEAR(covariance(drawn.genetic, traits, s, t), 0.5 * (0.6 - explained),
-                  0.06);
-      std::vector<double> environment(drawn.latents);
-      for (std::size_t i = 0; i < environment.size(); ++i) {
-        environment[i] -= drawn.genetic[i];
-      }
-      EXPECT_NEAR(covariance(environment, traits, s, t), -0.1 * 0.4, 0.03);
-    }
-  }
-  // Parents of a trio share the environment of the family and no ancestors.
-  std::vector<double> products;
-  for (const auto& family : cohort.families) {
-    if (family.members.size() < 2 || family.members[0].row < 0) continue;
-    for (std::int64_t t = 0; t < traits; ++t) {
-      const auto latent = [&](std::size_t member) {
-        return drawn
-            .latents[static_cast<std::size_t>(family.members[member].row * traits + t)];
-      };
-      products.push_back(latent(0) * latent(1));
-    }
-  }
-  ASSERT_GT(products.size(), 500u);
-  EXPECT_NEAR(mean(products), 0.2, 0.1);
-}
-
-TEST(SimulateCohort, EffectsOfLociAreInTheLatents) {
-  const TemporaryFolder folder;
-  auto options = one_population();
-  options.people = 3000;
-  options.snps = 2200;
-  options.relatives = 0;
-  options.null_chromosomes = 12;
-  options.heritability = 0.12;  // little but the loci
-  const auto cohort = simulate_cohort(options, folder.path("c"));
-  const Genotypes genotypes(folder.path("c"));
-  const auto people = all_people(genotypes);
-  std::vector<std::int8_t> counts(people.size());
-  std::map<std::int64_t, std::int64_t> snp_of;
-  double deviations = 0;
-  for (const auto& effect : cohort.effects) {
-    snp_of[effect.locus] = effect.snp;
-    const auto& variant = genotypes.variants()[static_cast<std::size_t>(effect.snp)];
-    EXPECT_EQ(variant.id, effect.variant.id);
-    EXPECT_LE(std::stoi(variant.chromosome), 10);
-    genotypes.read(effect.snp, people, counts.data());
-    EXPECT_NEAR(frequency(counts), effect.frequency, 1e-12);
-    double xy = 0, xx = 0;
-    for (std::size_t i = 0; i < people.size(); ++i) {
-      const double x = counts[i] - 2 * effect.frequency;
-      xy += x * cohort.traits.latents[i * 6 + static_cast<std::size_t>(effect.trait)];
-      xx += x * x;
-    }
-    EXPECT_NEAR(effect.effect * effect.effect * xx / 3000, effect.share, 1e-9);
-    // The error of the slope has variance 1 / xx, and some from SNPs nearby.
-    deviations += std::pow(xy / xx - effect.effect, 2) * xx;
-  }
-  EXPECT_EQ(snp_of.size(), 20u);
-  const auto count = static_cast<double>(cohort.effects.size());
-  EXPECT_NEAR(deviations / count, 1, 5 * std::sqrt(2 / count));
-}
-
-TEST(SimulateCohort, TheMapOfLatentsCanBeUndone) {
-  Random random(9);
-  const auto inverse = [](std::vector<double> x) {
-    for (std::size_t t = 0; t < x.size(); ++t) {
-      const double shape = std::sqrt(2);
-      if (t % 4 == 0) x[t] = std::log(x[t]) / 0.6;
-      if (t % 4 == 1) x[t] = (std::cbrt(x[t] / 2) - 1 + 1.0 / 18) * 3 * shape;
-      if (t % 4 == 2) x[t] = -std::log(1 / x[t] - 1) / 2;
-      if (t % 4 == 3) x[t] = std::asinh(x[t]);
-    }
-    const double a = std::sqrt(2 / M_PI);
-    for (std::size_t t = 1; t < x.size(); t += 2) {
-      const double v = x[t - 1];
-      const double curves[] = {(v * v - 1) / std::sqrt(2),
-                               (std::abs(v) - a) / std::sqrt(1 - a * a),
-                               std::sqrt(2) * std::sin(3 * v)};
-      x[t] = x[t] * std::sqrt(2) - curves[(t / 2) % 3];
-    }
-    return x;
-  };
-  for (int i = 0; i < 200; ++i) {
-    std::vector<double> latents(7);
-    for (double& value : latents) value = random.normal();
-    auto bent = latents;
-    bend_latents(1, bent);
-    const auto back = inverse(bent);
-    for (std::size_t t = 0; t < latents.size(); ++t) {
-      EXPECT_NEAR(back[t], latents[t], 1e-8);
-    }
-  }
-}
-
 TEST(SimulateCohort, IsTheSameForAnyNumberOfThreads) {
   const TemporaryFolder folder;
   const auto options = small_options();
@@ -432,17 +257,6 @@ TEST(SimulateCohort, CallsAndValuesAreMissingAtTheirRates) {
   const auto lost = std::count_if(values.begin(), values.end(),
                                   [](double value) { return std::isnan(value); });
   EXPECT_NEAR(static_cast<double>(lost) / (1001 * 6), 0.1, 0.02);
-}
-
-TEST(SimulateCohort, WithoutGeneticsLatentsAreEnvironment) {
-  const TemporaryFolder folder;
-  auto options = small_options();
-  options.heritability = 0;
-  options.loci = 0;
-  const auto cohort = simulate_cohort(options, folder.path("c"));
-  EXPECT_TRUE(cohort.effects.empty());
-  for (const double value : cohort.traits.genetic) EXPECT_EQ(value, 0);
-  EXPECT_NEAR(covariance(cohort.traits.latents, 6, 2, 2), 1, 0.3);
 }
 
 TEST(SimulateCohort, RefusesBadOptions) {

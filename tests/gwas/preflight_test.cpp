@@ -40,11 +40,15 @@ TEST(Preflight, TellsCountsAndWarns) {
   const auto request = request_of(files);
   const GwasInputs inputs(request.data);
   Told told;
-  report_before(request, inputs, told);
-  for (const std::string text :
-       {"people in the files", "complete in traits", "variants in the files", "y1",
-        "57 people, 2 traits", "300 variants to test", "needs about",
-        "! 57 people for 2 traits"}) {
+  const auto tables = [](const GwasInputs& of, const TraitCorrelations& together) {
+    return std::vector<std::string>{std::to_string(of.people_steps().size()) + " steps",
+                                    std::to_string(together.matrix.size()) + " cells"};
+  };
+  report_before(request, inputs, tables, told);
+  for (const std::string& text :
+       {std::to_string(inputs.people_steps().size()) + " steps\n4 cells\n",
+        std::string("57 people, 2 traits"), std::string("300 variants to test"),
+        std::string("needs about"), std::string("! 57 people for 2 traits")}) {
     EXPECT_NE(told.text.find(text), told.text.npos) << text << "\n" << told.text;
   }
 }
@@ -56,7 +60,8 @@ TEST(Preflight, RefusesWhatDoesNotFitWithoutAWord) {
   // Blocks of genotypes for a million million threads.
   request.threads = 1'000'000'000'000;
   Told told;
-  const auto message = input_error_of([&] { report_before(request, inputs, told); });
+  const auto message =
+      input_error_of([&] { report_before(request, inputs, {}, told); });
   EXPECT_NE(message.find("of memory for the relationship of 57 people"), message.npos)
       << message;
   EXPECT_EQ(told.text, "");
