@@ -7,6 +7,7 @@ set(KINFLOW_CUDA_SOURCES
     kinflow/flow/fused_shape_narrow.cu
     kinflow/flow/fused_shape_regular.cu
     kinflow/flow/fused_shape_wide.cu
+    kinflow/flow/glow/glow_kernels_cuda.cu
     kinflow/train/epoch_cuda.cu
     kinflow/train/epoch_shape_common.cu
     kinflow/train/epoch_shape_narrow.cu

@@ -98,6 +98,12 @@ std::optional<at::Tensor> data_by_cuda(const Flow& flow, const at::Tensor& laten
   return data;
 }
 
+const GlowKernels& cuda_glow_kernels() {
+  // Never destroyed: the CUDA runtime may end before static objects do.
+  static const auto& kernels = *make_cuda_glow_kernels(&current_stream).release();
+  return kernels;
+}
+
 std::optional<double> free_device_memory() { return free_cuda_bytes(); }
 
 std::optional<std::string> device_name() { return cuda_device_name(); }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kinflow/flow/flow.h"
+#include "kinflow/flow/glow/glow_kernels.h"
 
 namespace kinflow {
 
@@ -20,6 +21,10 @@ std::optional<at::Tensor> row_log_density_by_cuda(const Flow& flow,
                                                   const at::Tensor& context);
 std::optional<at::Tensor> data_by_cuda(const Flow& flow, const at::Tensor& latents,
                                        const at::Tensor& context);
+
+/// The kernels of Glow flows, on the stream of the calling thread. std::logic_error
+/// where this build has no CUDA kernels.
+const GlowKernels& cuda_glow_kernels();
 
 /// Bytes of the GPU's memory that are free; nothing where this build has no CUDA
 /// kernels.

@@ -1,4 +1,6 @@
 // A build without CUDA kernels.
+#include <stdexcept>
+
 #include "kinflow/flow/cuda_backend.h"
 
 namespace kinflow {
@@ -19,6 +21,10 @@ std::optional<at::Tensor> data_by_cuda(const Flow& /*flow*/,
                                        const at::Tensor& /*latents*/,
                                        const at::Tensor& /*context*/) {
   return {};
+}
+
+const GlowKernels& cuda_glow_kernels() {
+  throw std::logic_error("this build has no CUDA kernels");
 }
 
 std::optional<double> free_device_memory() { return {}; }

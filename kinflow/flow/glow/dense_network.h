@@ -1,0 +1,70 @@
+// The network of a Glow coupling: a gated dense block of convolutions.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "kinflow/flow/glow/glow_kernels.h"
+#include "kinflow/flow/glow/glow_layout.h"
+
+namespace kinflow {
+
+/// Parameters of one network, or their gradient, as views of buffers.
+struct DenseParameters {
+  /// @param wide  buffer of the wide products  @param all  buffer of all parameters
+  DenseParameters(const DenseSlots& slots, const at::Tensor& wide,
+                  const at::Tensor& all);
+
+  DenseSlots slots;
+  std::vector<at::Tensor> mixing, convolution;
+  at::Tensor gate, first, last;
+  at::Tensor first_bias, gate_bias, last_bias, biases;
+  std::vector<at::Tensor> mixing_bias, convolution_bias;
+};
+
+/// What backward() needs of forward(); the tensors are used again by every call.
+struct DenseActivations {
+  /// @param like  a tensor of the type of the wide products
+  /// @param keeps_hidden  false: hidden layers share one buffer; for forward() alone
+  DenseActivations(const DenseSlots& slots, std::int64_t pixels, const at::Tensor& like,
+                   bool keeps_hidden);
+
+  at::Tensor features;             ///< [pixels, width], what all layers have made
+  std::vector<at::Tensor> hidden;  ///< [pixels, width_before(layer)]
+  at::Tensor gates;                ///< [pixels, 3 channels]
+  at::Tensor summary;              ///< [pixels, channels], of the biases' type
+};
+
+/// Room for intermediate results, shared by the networks of one shape.
+struct DenseWorkspace {
+  DenseWorkspace(const DenseSlots& slots, std::int64_t pixels, const at::Tensor& like,
+                 bool for_backward);
+
+  at::Tensor taps;  ///< [pixels, 9 growth]
+  // For backward():
+  at::Tensor feature_slopes, gate_slopes, hidden_slopes;
+  at::Tensor sums;  ///< [parts, biases]
+};
+
+/// Scales and shifts [pixels, outputs] from channels [pixels, inputs].
+///
+///     features = first(input)
+///     for each layer: features = [features, relu(conv3x3(relu(mixing(features))))]
+///     a, b, c  = gate(features)
+///     result   = last(first(input) + a + b sigmoid(c))
+///
+/// The 3 x 3 convolutions are one product for all taps, whose results are gathered from
+/// the neighbours.
+at::Tensor dense_forward(const DenseParameters& parameters, const PixelGrid& grid,
+                         const at::Tensor& input, DenseActivations& activations,
+                         DenseWorkspace& workspace);
+
+/// Slopes of the input; writes the gradient of the parameters.
+at::Tensor dense_backward(const DenseParameters& parameters, const PixelGrid& grid,
+                          const at::Tensor& input, const at::Tensor& result_slopes,
+                          const DenseActivations& activations,
+                          DenseWorkspace& workspace, DenseParameters& gradient);
+
+}  // namespace kinflow

@@ -1,0 +1,60 @@
+// A normalizing flow of images: squeezes, channel mixing and affine couplings.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "kinflow/flow/glow/channel_mixing.h"
+#include "kinflow/flow/glow/glow_layout.h"
+#include "kinflow/flow/glow/glow_options.h"
+#include "kinflow/flow/layer.h"
+
+namespace kinflow {
+
+/// Maps images [b, C, H, W] to latents [b, C H W] and back. Images are centred numbers
+/// of a size near 1: dequantised pixels divided by their number of values, less 1/2.
+/// All parameters lie in one buffer, where GlowLayout says.
+class GlowFlow {
+ public:
+  /// @param seed  of the initial weights; networks start as the identity
+  GlowFlow(const GlowOptions& options, std::uint64_t seed,
+           at::ScalarType type = at::kFloat, at::Device device = at::kCPU);
+
+  const GlowOptions& options() const { return options_; }
+  const GlowLayout& layout() const { return layout_; }
+
+  /// Latents [b, p] and log-determinants [b], without gradients; GlowPass has those.
+  LatentResult to_latent(const at::Tensor& images) const;
+  at::Tensor from_latent(const at::Tensor& latents) const;
+
+  /// Lets ActNorm give these images channels of mean 0 and variance 1 at the entry of
+  /// every step. Does nothing without ActNorm.
+  void initialize(const at::Tensor& images);
+
+  at::Tensor& values() { return values_; }
+  const at::Tensor& values() const { return values_; }  ///< [P]
+
+  /// Numbers beside values() that are fixed when the flow is made, one tensor a scale.
+  std::vector<at::Tensor> fixed() const;
+  void set_fixed(const std::vector<at::Tensor>& fixed);
+
+  const std::vector<ChannelMixing>& mixing() const { return mixing_; }
+  /// Views of the channel mixing [steps, c, c] and of ActNorm [steps, 2 c] of a scale
+  /// in a buffer like values(); the second undefined without ActNorm.
+  at::Tensor packed_mixing(const at::Tensor& buffer, std::size_t scale) const;
+  at::Tensor activation_norm(const at::Tensor& buffer, std::size_t scale) const;
+
+ private:
+  GlowOptions options_;
+  GlowLayout layout_;
+  at::Tensor values_;
+  std::vector<ChannelMixing> mixing_;  // of each scale
+};
+
+/// [b, h, w, c] -> [b, h/2, w/2, 4 c], and back.
+at::Tensor squeeze_pixels(const at::Tensor& images);
+at::Tensor unsqueeze_pixels(const at::Tensor& images);
+
+}  // namespace kinflow
