@@ -18,7 +18,8 @@ enum class Purpose : std::uint64_t {
   draws,
   probes,
   replicas,
-  cohort
+  cohort,
+  images
 };
 
 /// The number of a stream, for Random.
