@@ -18,17 +18,28 @@ std::string name_of(ImageColors colors) {
 
 }  // namespace
 
+nlohmann::json to_json(const PrepareOptions& options) {
+  return {{"crop", options.crop},
+          {"width", options.width},
+          {"height", options.height},
+          {"colors", name_of(options.colors)},
+          {"bits", options.bits}};
+}
+
+PrepareOptions prepare_options_from(const JsonReader& json) {
+  return {.crop = json.integer("crop", 0, 1'000'000),
+          .width = json.integer("width", 0, kLargestSide),
+          .height = json.integer("height", 0, kLargestSide),
+          .colors = json.one_of("colors", image_colors_names()),
+          .bits = json.integer("bits", 1, 8)};
+}
+
 nlohmann::json to_json(const ImageRequest& request) {
-  const auto& prepare = request.prepare;
   return {{"path", request.path},
           {"ids", request.ids},
           {"file_column", request.file_column},
           {"person_column", request.person_column},
-          {"crop", prepare.crop},
-          {"width", prepare.width},
-          {"height", prepare.height},
-          {"colors", name_of(prepare.colors)},
-          {"bits", prepare.bits},
+          {"prepare", to_json(request.prepare)},
           {"skip_corrupt", request.skip_corrupt}};
 }
 
@@ -37,11 +48,7 @@ ImageRequest image_request_from(const JsonReader& json) {
           .ids = json.text("ids"),
           .file_column = json.text("file_column"),
           .person_column = json.text("person_column"),
-          .prepare = {.crop = json.integer("crop", 0, 1'000'000),
-                      .width = json.integer("width", 0, kLargestSide),
-                      .height = json.integer("height", 0, kLargestSide),
-                      .colors = json.one_of("colors", image_colors_names()),
-                      .bits = json.integer("bits", 1, 8)},
+          .prepare = prepare_options_from(json.object("prepare")),
           .skip_corrupt = json.boolean("skip_corrupt")};
 }
 

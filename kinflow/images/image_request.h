@@ -31,8 +31,10 @@ struct ImageRequest {
   bool skip_corrupt = false;  ///< leave out files that cannot be decoded
 };
 
+nlohmann::json to_json(const PrepareOptions& options);
 nlohmann::json to_json(const ImageRequest& request);
-/// Reads what to_json wrote and checks every range; InputError where one is off.
+/// Read what to_json wrote and check every range; InputError where one is off.
+PrepareOptions prepare_options_from(const JsonReader& json);
 ImageRequest image_request_from(const JsonReader& json);
 
 }  // namespace kinflow

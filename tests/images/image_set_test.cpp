@@ -460,13 +460,21 @@ TEST(ImageRequest, ComesBackFromJson) {
                              .skip_corrupt = true};
   const auto json = to_json(request);
   EXPECT_EQ(to_json(image_request_from(JsonReader(json, "run.json"))), json);
-  EXPECT_EQ(json["colors"], "grey");
+  EXPECT_EQ(json["prepare"]["colors"], "grey");
   for (const auto& [key, value] : json.items()) {
     auto changed = json;
     changed[key] = nlohmann::json::array();
     const auto message =
         input_error_of([&] { image_request_from(JsonReader(changed, "run.json")); });
     EXPECT_EQ(message.rfind("run.json: key '" + key + "': expected ", 0), 0u)
+        << message;
+  }
+  for (const auto& [key, value] : json["prepare"].items()) {
+    auto changed = json;
+    changed["prepare"][key] = nlohmann::json::array();
+    const auto message =
+        input_error_of([&] { image_request_from(JsonReader(changed, "run.json")); });
+    EXPECT_EQ(message.rfind("run.json: key 'prepare." + key + "': expected ", 0), 0u)
         << message;
   }
 }
