@@ -13,6 +13,7 @@ set(KINFLOW_CUDA_SOURCES
     kinflow/train/epoch_shape_narrow.cu
     kinflow/train/epoch_shape_regular.cu
     kinflow/train/epoch_shape_wide.cu
+    kinflow/train/images/image_kernels_cuda.cu
     kinflow/train/row_order_cuda.cu)
 
 set(KINFLOW_CUDA_ARCHITECTURES 90 CACHE STRING "GPUs for which kernels are compiled")

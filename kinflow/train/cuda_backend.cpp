@@ -16,6 +16,7 @@
 #include "kinflow/dependence/block_replica.h"
 #include "kinflow/flow/fused_cuda.h"
 #include "kinflow/train/epoch_cuda.h"
+#include "kinflow/train/images/image_kernels_cuda.h"
 #include "kinflow/train/row_order_cuda.h"
 
 namespace kinflow {
@@ -310,6 +311,37 @@ std::unique_ptr<ReplicaTraining> make_cuda_training(
   if (!takes(state.flow)) return nullptr;
   return std::make_unique<CudaTraining>(state, dependence, blocks, data, context,
                                         options);
+}
+
+void dequantize_by_cuda(const at::Tensor& pixels, std::int64_t bits,
+                        const at::Tensor& rows, const DequantizationNoise& noise,
+                        const at::Tensor& images) {
+  launch_dequantize({.pixels = pixels.data_ptr<std::uint8_t>(),
+                     .rows = rows.data_ptr<std::int64_t>(),
+                     .images = rows.size(0),
+                     .numbers = images.numel() / rows.size(0),
+                     .scale = 1.0F / static_cast<float>(std::int64_t{1} << bits),
+                     .seed = noise.seed,
+                     .round = noise.round.data_ptr<std::int64_t>(),
+                     .result = images.data_ptr<float>()},
+                    current_stream());
+}
+
+void adamax_by_cuda(Adamax& optimizer, at::Tensor& values, const at::Tensor& gradient,
+                    const FlatStep& step, const at::Tensor& rate,
+                    const at::Tensor& factor, const at::Tensor& sound) {
+  launch_adamax({.values = values.data_ptr<float>(),
+                 .first_moment = optimizer.first_moment.data_ptr<float>(),
+                 .infinity_norm = optimizer.infinity_norm.data_ptr<float>(),
+                 .gradient = gradient.data_ptr<float>(),
+                 .count = values.numel(),
+                 .decaying = step.decaying,
+                 .weight_decay = static_cast<float>(step.weight_decay),
+                 .rate = rate.data_ptr<double>(),
+                 .factor = factor.data_ptr<double>(),
+                 .sound = sound.data_ptr<bool>(),
+                 .steps = optimizer.steps.data_ptr<std::int64_t>()},
+                current_stream());
 }
 
 std::unique_ptr<RepeatedWork> make_repeated_work(std::function<void()> work) {

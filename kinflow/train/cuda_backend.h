@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kinflow/train/batch_pass.h"
+#include "kinflow/train/images/image_kernels.h"
 #include "kinflow/train/replica_training.h"
 
 namespace kinflow {
@@ -19,6 +20,15 @@ std::unique_ptr<ReplicaTraining> make_cuda_training(
     TrainingState& state, const Dependence& dependence, const Blocks* blocks,
     const at::Tensor& data, const at::Tensor& context,
     const std::vector<TrainOptions>& options);
+
+/// dequantize() and take_flat_step() for tensors on a GPU; std::logic_error where this
+/// build has no CUDA kernels.
+void dequantize_by_cuda(const at::Tensor& pixels, std::int64_t bits,
+                        const at::Tensor& rows, const DequantizationNoise& noise,
+                        const at::Tensor& images);
+void adamax_by_cuda(Adamax& optimizer, at::Tensor& values, const at::Tensor& gradient,
+                    const FlatStep& step, const at::Tensor& rate,
+                    const at::Tensor& factor, const at::Tensor& sound);
 
 /// Work on a GPU that is done again and again.
 class RepeatedWork {

@@ -79,7 +79,8 @@ class ImageTrainer {
   /// Their numbers, [k] int64.
   at::Tensor correlated_people() const;
 
-  /// All that decides how a training goes on, on the CPU.
+  /// All that decides how a training goes on, on the CPU. For the end of an epoch: what
+  /// the steps of an unfinished one have left is lost.
   NamedTensors state() const;
   /// InputError, that starts with `source`, for the state of another training.
   void restore(const NamedTensors& state, const std::string& source);

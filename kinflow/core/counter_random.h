@@ -1,0 +1,31 @@
+// Random numbers by their place instead of a stream: the same on a CPU and on a GPU, in
+// any order.
+#pragma once
+
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define KINFLOW_EVERYWHERE __host__ __device__
+#else
+#define KINFLOW_EVERYWHERE
+#endif
+
+namespace kinflow {
+
+/// A bijective hash of 64 bits (the finaliser of splitmix64).
+KINFLOW_EVERYWHERE constexpr std::uint64_t scrambled(std::uint64_t value) {
+  value += 0x9e3779b97f4a7c15;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+  return value ^ (value >> 31);
+}
+
+/// A number in [0, 1), with 24 random bits, for a seed, a round and a place in it.
+KINFLOW_EVERYWHERE constexpr float counter_uniform(std::uint64_t seed,
+                                                   std::uint64_t round,
+                                                   std::uint64_t place) {
+  const std::uint64_t bits = scrambled(scrambled(scrambled(seed) ^ round) ^ place);
+  return static_cast<float>(bits >> 40) * 0x1p-24F;
+}
+
+}  // namespace kinflow

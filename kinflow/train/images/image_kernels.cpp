@@ -1,0 +1,55 @@
+// Pixels and parameters on a CPU; on a GPU the kernels of the backend.
+#include "kinflow/train/images/image_kernels.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include "kinflow/core/counter_random.h"
+#include "kinflow/train/cuda_backend.h"
+
+namespace kinflow {
+
+at::Tensor dequantize(const at::Tensor& pixels, std::int64_t bits,
+                      const at::Tensor& rows, const DequantizationNoise& noise) {
+  auto shape = pixels.sizes().vec();
+  shape[0] = rows.size(0);
+  const auto images = at::empty(shape, pixels.options().dtype(at::kFloat));
+  if (pixels.is_cuda()) {
+    dequantize_by_cuda(pixels, bits, rows, noise, images);
+    return images;
+  }
+  const std::int64_t numbers = pixels[0].numel();
+  const float scale = 1.0F / static_cast<float>(std::int64_t{1} << bits);
+  const auto round = static_cast<std::uint64_t>(noise.round.item<std::int64_t>());
+  const auto* const row_of = rows.data_ptr<std::int64_t>();
+  at::parallel_for(0, rows.size(0), 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t image = begin; image < end; ++image) {
+      const std::int64_t first = row_of[image] * numbers;
+      const auto* const pixel = pixels.data_ptr<std::uint8_t>() + first;
+      float* const result = images.data_ptr<float>() + image * numbers;
+      for (std::int64_t i = 0; i < numbers; ++i) {
+        const float uniform =
+            counter_uniform(noise.seed, round, static_cast<std::uint64_t>(first + i));
+        result[i] = (static_cast<float>(pixel[i]) + uniform) * scale - 0.5F;
+      }
+    }
+  });
+  return images;
+}
+
+void take_flat_step(Adamax& optimizer, at::Tensor& values, const at::Tensor& gradient,
+                    const FlatStep& step, const at::Tensor& rate,
+                    const at::Tensor& factor, const at::Tensor& sound) {
+  if (values.is_cuda()) {
+    adamax_by_cuda(optimizer, values, gradient, step, rate, factor, sound);
+    return;
+  }
+  auto slopes = gradient * factor.to(gradient.scalar_type());
+  slopes.narrow(0, 0, step.decaying)
+      .add_(values.narrow(0, 0, step.decaying), step.weight_decay);
+  auto row = values.unsqueeze(0);
+  optimizer.step(row, slopes.unsqueeze(0), rate.to(values.scalar_type()).view({1, 1}),
+                 {}, sound.view({1, 1}));
+}
+
+}  // namespace kinflow

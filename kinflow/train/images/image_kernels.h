@@ -1,0 +1,37 @@
+// Work on whole sets of pixels and parameters in the training of image flows, for a CPU
+// and for a GPU.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "kinflow/train/adamax.h"
+
+namespace kinflow {
+
+/// Which noise dequantises pixels.
+struct DequantizationNoise {
+  std::uint64_t seed = 0;
+  at::Tensor
+      round;  ///< [1] int64 on the pixels' device; a number has new noise in each
+};
+
+/// Some images as numbers of about [-1/2, 1/2]: (pixel + noise) / 2^bits - 1/2 with
+/// noise uniform on [0, 1), that depends on the image's row. [b, C, H, W] float32.
+/// @param pixels [n, C, H, W] uint8  @param rows [b] int64
+at::Tensor dequantize(const at::Tensor& pixels, std::int64_t bits,
+                      const at::Tensor& rows, const DequantizationNoise& noise);
+
+/// One step of Adamax for parameters [P] by one pass over them.
+struct FlatStep {
+  double weight_decay = 0;
+  std::int64_t decaying = 0;  ///< how many parameters at the beginning decay
+};
+/// @param rate, factor, sound  [1] double, double and bool on the device: the learning
+///     rate, what gradients are multiplied with, and whether the step is taken
+void take_flat_step(Adamax& optimizer, at::Tensor& values, const at::Tensor& gradient,
+                    const FlatStep& step, const at::Tensor& rate,
+                    const at::Tensor& factor, const at::Tensor& sound);
+
+}  // namespace kinflow

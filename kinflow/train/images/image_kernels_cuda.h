@@ -1,0 +1,31 @@
+// Pixels and parameters in the training of image flows on a GPU. Plain pointers to its
+// memory, no LibTorch.
+#pragma once
+
+#include <cstdint>
+
+namespace kinflow {
+
+struct DequantizeCuda {
+  const std::uint8_t* pixels;
+  const std::int64_t* rows;
+  std::int64_t images, numbers;  ///< of the result, and in an image
+  float scale;
+  std::uint64_t seed;
+  const std::int64_t* round;
+  float* result;
+};
+void launch_dequantize(const DequantizeCuda& work, void* stream);
+
+struct AdamaxCuda {
+  float *values, *first_moment, *infinity_norm;
+  const float* gradient;
+  std::int64_t count, decaying;
+  float weight_decay;
+  const double *rate, *factor;
+  const bool* sound;
+  std::int64_t* steps;  ///< grows by one where the step is taken
+};
+void launch_adamax(const AdamaxCuda& work, void* stream);
+
+}  // namespace kinflow

@@ -1,0 +1,449 @@
+// Steps of the training of image flows, and densities of images.
+#include "kinflow/train/images/image_trainer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Context.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "kinflow/core/device_stream.h"
+#include "kinflow/core/error.h"
+#include "kinflow/dependence/batch_estimator.h"
+#include "kinflow/dependence/blocks.h"
+#include "kinflow/flow/glow/glow_pass.h"
+#include "kinflow/train/adamax.h"
+#include "kinflow/train/cuda_backend.h"
+#include "kinflow/train/images/image_kernels.h"
+
+namespace kinflow {
+namespace {
+
+// The learning rate grows from 0 in so many steps, and becomes kRateDecay of itself at
+// kRateStages equal parts of the training.
+constexpr std::int64_t kWarmUpSteps = 100;
+constexpr double kRateDecay = 0.9;
+constexpr std::int64_t kRateStages = 32;
+// Weight of a new gradient in the usual length of gradients.
+constexpr double kNormWeight = 0.02;
+// Images that place ActNorm's channels at the start.
+constexpr std::int64_t kInitialImages = 256;
+// Images whose densities are computed at once.
+constexpr std::int64_t kEvaluationChunk = 256;
+// The noise of evaluations has its own rounds.
+constexpr std::int64_t kEvaluationRound = -1;
+
+// Sums over rows of the same person come out the same in every run.
+class DeterministicSums {
+ public:
+  DeterministicSums() : before_(at::globalContext().deterministicAlgorithms()) {
+    at::globalContext().setDeterministicAlgorithms(true, true);
+  }
+  ~DeterministicSums() {
+    at::globalContext().setDeterministicAlgorithms(before_, true);
+  }
+  DeterministicSums(const DeterministicSums&) = delete;
+  DeterministicSums& operator=(const DeterministicSums&) = delete;
+
+ private:
+  bool before_;
+};
+
+at::Tensor number(std::int64_t value, at::Device device) {
+  return at::full({1}, value, at::TensorOptions(at::kLong).device(device));
+}
+
+at::Tensor real(double value, at::Device device) {
+  return at::full({1}, value, at::TensorOptions(at::kDouble).device(device));
+}
+
+// -log of a standard normal density of latents, less their log-determinants, [b].
+at::Tensor negative_log_density(const LatentResult& result) {
+  const auto latents = result.latents.to(at::kDouble);
+  const double constant =
+      0.5 * std::log(2 * std::numbers::pi) * static_cast<double>(latents.size(1));
+  return 0.5 * latents.square().sum(1) + constant - result.log_abs_det.to(at::kDouble);
+}
+
+// What turns the density of centred numbers into that of pixels: p bits log 2.
+double pixel_nats(const GlowFlow& flow, std::int64_t bits) {
+  return static_cast<double>(dimension(flow.options())) * static_cast<double>(bits) *
+         std::numbers::ln2;
+}
+
+}  // namespace
+
+class ImageTrainer::Impl {
+ public:
+  Impl(const ImageRows& rows, const GlowOptions& glow, const ImageTrainOptions& options,
+       at::Device device)
+      : options_(options),
+        device_(device),
+        bits_(rows.bits),
+        pixels_(rows.pixels.to(device).contiguous()),
+        flow_(glow, options.seed, at::kFloat, device),
+        optimizer_(flow_.values().unsqueeze(0)),
+        noise_{.seed = options.seed, .round = number(0, device)} {
+    check(rows, glow);
+    if (options.schedule != Schedule::baseline && rows.person.defined()) {
+      set_dependence(rows.person.to(device));
+    }
+    pass_ = std::make_unique<GlowPass>(
+        flow_, options.batch_size,
+        GlowPassOptions{
+            .arithmetic =
+                options.precision == ImagePrecision::mixed ? at::kBFloat16 : at::kFloat,
+            .keep = options.recompute ? GlowPassOptions::Keep::inputs
+                                      : GlowPassOptions::Keep::activations});
+    order_ = at::zeros({pixels_.size(0)}, number(0, device).options());
+    rates_ = at::zeros({steps_per_epoch()}, real(0, device).options());
+    batch_ = number(0, device);
+    places_ = at::arange(options.batch_size, batch_.options());
+    initialize();
+    if (!device.is_cpu()) {
+      repeated_ = make_repeated_work([this] { take_step(); });
+    }
+  }
+
+  std::int64_t steps_per_epoch() const { return pixels_.size(0) / options_.batch_size; }
+  std::int64_t total_steps() const { return options_.epochs * steps_per_epoch(); }
+
+  ImageProgress run(std::int64_t steps) {
+    const c10::NoGradGuard no_grad;
+    const DeviceStream stream(device_);
+    nll_sum_.zero_();
+    std::int64_t taken = 0;
+    for (; taken < steps && steps_done_ < total_steps(); ++taken, ++steps_done_) {
+      if (steps_done_ % steps_per_epoch() == 0) begin_epoch();
+      if (repeated_) {
+        repeated_->run();
+      } else {
+        take_step();
+      }
+    }
+    wait_for_stream(device_);
+    const auto skipped = skipped_.item<std::int64_t>();
+    const auto counted = std::max<std::int64_t>(1, nll_count_of(skipped, taken));
+    skipped_before_ = skipped;
+    return {.steps_done = steps_done_,
+            .train_nll_nats = nll_sum_.item<double>() / static_cast<double>(counted) +
+                              pixel_nats(flow_, bits_),
+            .gradient_norm = last_norm_.item<double>(),
+            .skipped = skipped,
+            .mean_correlation = blocks_ ? correlations().mean().item<double>() : 0.0};
+  }
+
+  const GlowFlow& flow() const { return flow_; }
+  std::int64_t steps_done() const { return steps_done_; }
+
+  at::Tensor correlations() const {
+    if (!blocks_) return at::empty({0}, at::kDouble);
+    return blocks_->from_unconstrained(unconstrained_)[0].cpu();
+  }
+
+  at::Tensor correlated_people() const {
+    if (!blocks_) return at::empty({0}, at::kLong);
+    return blocks_->labels()
+        .index_select(0, (blocks_->parameter_of_block() >= 0).nonzero().flatten())
+        .cpu();
+  }
+
+  NamedTensors state() const {
+    NamedTensors state;
+    for (const auto& [name, tensor] : parts()) state[name] = tensor.cpu().clone();
+    state["steps_done"] = number(steps_done_, at::kCPU);
+    return state;
+  }
+
+  void restore(const NamedTensors& state, const std::string& source) {
+    if (state.count("latents") > 0 && estimator_ && !estimator_->latents().defined()) {
+      estimator_->reset(
+          at::zeros({1, pixels_.size(0), dimension(flow_.options())}, at::kFloat)
+              .to(device_));
+    }
+    std::vector<at::Tensor> fixed;
+    for (const auto& [name, tensor] : parts()) {
+      tensor.copy_(
+          expect_tensor(state, name, tensor.sizes(), tensor.scalar_type(), source));
+      if (name.rfind("fixed", 0) == 0) fixed.push_back(tensor);
+    }
+    flow_.set_fixed(fixed);
+    steps_done_ =
+        expect_tensor(state, "steps_done", {1}, at::kLong, source).item<std::int64_t>();
+    if (steps_done_ < 0 || steps_done_ > total_steps() ||
+        steps_done_ % steps_per_epoch() != 0) {
+      throw InputError(fmt::format(
+          "{}: expected a number of finished steps that is a multiple of {} up to {}, "
+          "found {}",
+          source, steps_per_epoch(), total_steps(), steps_done_));
+    }
+    skipped_before_ = skipped_.item<std::int64_t>();
+    has_latents_ = state.count("latents") > 0;
+  }
+
+ private:
+  void check(const ImageRows& rows, const GlowOptions& glow) const {
+    if (pixels_.size(0) < options_.batch_size) {
+      throw InputError(
+          fmt::format("images: expected at least as many images as a batch has ({}), "
+                      "found {}",
+                      options_.batch_size, pixels_.size(0)));
+    }
+    TORCH_INTERNAL_ASSERT(rows.pixels.scalar_type() == at::kByte &&
+                          rows.pixels.sizes() ==
+                              at::IntArrayRef({rows.pixels.size(0), glow.channels,
+                                               glow.height, glow.width}));
+  }
+
+  void set_dependence(const at::Tensor& person) {
+    // The grid holds one value for everybody.
+    blocks_ = std::make_unique<Blocks>(
+        person, BlocksOptions{.correlation = BlockCorrelation::per_block});
+    if (blocks_->parameter_count() == 0) {
+      blocks_.reset();
+      return;
+    }
+    unconstrained_ = blocks_->to_unconstrained(at::full(
+        {1, blocks_->parameter_count()}, options_.start, real(0, device_).options()));
+    dependence_optimizer_ = std::make_unique<Adamax>(unconstrained_);
+    const bool remembers = options_.estimator == Estimator::memory;
+    estimator_ = blocks_->make_estimator(
+        {{.needs_memory = remembers,
+          .memory_share = remembers ? 1.0 : 0.0,
+          .moves_parameters = options_.schedule == Schedule::joint}},
+        at::kFloat);
+  }
+
+  void initialize() {
+    const auto count = std::min(kInitialImages, pixels_.size(0));
+    Random random(options_.seed, stream(Purpose::draws));
+    auto rows = random.permutation(pixels_.size(0));
+    rows.resize(static_cast<std::size_t>(count));
+    flow_.initialize(
+        dequantize(pixels_, bits_, at::tensor(rows, at::kLong).to(device_), noise_));
+  }
+
+  // The latents of all images, for a memory at its start.
+  void remember_all() {
+    const std::int64_t count = pixels_.size(0), batch = options_.batch_size;
+    const auto latents =
+        at::empty({1, count, dimension(flow_.options())}, flow_.values().options());
+    for (std::int64_t first = 0; first < count; first += batch) {
+      const std::int64_t begin = std::min(first, count - batch);
+      latents[0]
+          .narrow(0, begin, batch)
+          .copy_(pass_->to_latent(dequantize(pixels_, bits_, places_ + begin, noise_))
+                     .latents);
+    }
+    estimator_->reset(at::nan_to_num(latents, 0, 0, 0));
+  }
+
+  double rate_of(std::int64_t step) const {
+    const auto decays = kRateStages * step / total_steps();
+    const double warm_up = std::min(1.0, static_cast<double>(step + 1) / kWarmUpSteps);
+    return options_.learning_rate * warm_up *
+           std::pow(kRateDecay, static_cast<double>(decays));
+  }
+
+  void begin_epoch() {
+    const std::int64_t epoch = steps_done_ / steps_per_epoch();
+    Random random(options_.seed, stream(Purpose::row_order, epoch));
+    order_.copy_(at::tensor(random.permutation(pixels_.size(0)), at::kLong));
+    std::vector<double> rates;
+    for (std::int64_t i = 0; i < steps_per_epoch(); ++i) {
+      rates.push_back(rate_of(steps_done_ + i));
+    }
+    rates_.copy_(at::tensor(rates, at::kDouble));
+    batch_.zero_();
+    noise_.round.fill_(epoch + 1);
+    if (!estimator_ || options_.estimator != Estimator::memory) return;
+    // Sums of latents are made anew from them, so that they are a function of the
+    // state.
+    if (has_latents_) {
+      estimator_->reset(estimator_->latents().clone());
+    } else {
+      remember_all();
+    }
+    has_latents_ = true;
+  }
+
+  void take_step() {
+    const auto rows = order_.index_select(0, batch_ * options_.batch_size + places_);
+    const auto rate = rates_.index_select(0, batch_);
+    batch_ += 1;
+    const auto result = pass_->to_latent(dequantize(pixels_, bits_, rows, noise_));
+    const auto latents = at::nan_to_num(result.latents, 0, 0, 0);
+    at::Tensor parameters;
+    auto precision_rows = result.latents;
+    if (estimator_) {
+      const DeterministicSums deterministic;
+      parameters = blocks_->from_unconstrained(unconstrained_);
+      precision_rows =
+          estimator_->precision_rows(parameters, rows, latents.unsqueeze(0))[0].to(
+              at::kFloat);
+    }
+    const double per_image = 1 / static_cast<double>(options_.batch_size);
+    const auto& gradient = pass_->backward(precision_rows * per_image, -per_image);
+    const auto sound = step_flow(gradient, rate);
+    if (estimator_ && options_.schedule == Schedule::joint) {
+      step_dependence(parameters, rate, sound);
+    }
+    const auto nll = negative_log_density(result).mean().view({1});
+    nll_sum_.add_(at::where(sound, nll, at::zeros_like(nll)));
+  }
+
+  at::Tensor step_flow(const at::Tensor& gradient, const at::Tensor& rate) {
+    const auto norm = gradient.norm().to(at::kDouble).view({1});
+    const auto sound = at::isfinite(norm);
+    const auto usual = at::where(usual_norm_ > 0, usual_norm_, norm);
+    const auto most = options_.clip * usual;
+    take_flat_step(optimizer_, flow_.values(), gradient,
+                   {.weight_decay = options_.weight_decay,
+                    .decaying = flow_.layout().mixing.front().offset},
+                   rate, at::minimum(at::ones_like(norm), most / norm), sound);
+    const auto updated = at::lerp(usual, at::minimum(norm, most), kNormWeight);
+    usual_norm_.copy_(at::where(sound, updated, usual_norm_));
+    skipped_.add_(sound.logical_not());
+    last_norm_.copy_(norm);
+    return sound;
+  }
+
+  void step_dependence(const at::Tensor& parameters, const at::Tensor& rate,
+                       const at::Tensor& sound) {
+    const DeterministicSums deterministic;
+    const auto gradient = estimator_->parameter_gradient(parameters);
+    const auto per_image =
+        (blocks_->unconstrained_gradient(parameters, gradient) +
+         options_.prior * blocks_->unconstrained_prior_gradient(parameters)) /
+        static_cast<double>(pixels_.size(0));
+    dependence_optimizer_->step(
+        unconstrained_, per_image, (rate * options_.dependence_rate).view({1, 1}), {},
+        at::isfinite(per_image).all(1, true).logical_and(sound));
+  }
+
+  std::int64_t nll_count_of(std::int64_t skipped, std::int64_t taken) const {
+    return taken - (skipped - skipped_before_);
+  }
+
+  // The tensors of the state, by name; those of `fixed` are copies.
+  NamedTensors parts() const {
+    NamedTensors parts{{"values", flow_.values()},
+                       {"first_moment", optimizer_.first_moment},
+                       {"infinity_norm", optimizer_.infinity_norm},
+                       {"optimizer_steps", optimizer_.steps},
+                       {"usual_norm", usual_norm_},
+                       {"skipped", skipped_}};
+    const auto fixed = flow_.fixed();
+    for (std::size_t scale = 0; scale < fixed.size(); ++scale) {
+      parts[fmt::format("fixed{}", scale)] = fixed[scale];
+    }
+    if (!blocks_) return parts;
+    parts["unconstrained"] = unconstrained_;
+    parts["dependence_first_moment"] = dependence_optimizer_->first_moment;
+    parts["dependence_infinity_norm"] = dependence_optimizer_->infinity_norm;
+    parts["dependence_steps"] = dependence_optimizer_->steps;
+    if (estimator_->latents().defined()) parts["latents"] = estimator_->latents();
+    return parts;
+  }
+
+  ImageTrainOptions options_;
+  at::Device device_;
+  std::int64_t bits_;
+  at::Tensor pixels_;
+  GlowFlow flow_;
+  Adamax optimizer_;
+  DequantizationNoise noise_;
+  std::unique_ptr<GlowPass> pass_;
+  std::unique_ptr<Blocks> blocks_;  // null: images are independent
+  std::unique_ptr<BatchEstimator> estimator_;
+  std::unique_ptr<Adamax> dependence_optimizer_;
+  at::Tensor unconstrained_;  // [1, k]
+  bool has_latents_ = false;  // whether the memory has been filled
+  std::unique_ptr<RepeatedWork> repeated_;
+  std::int64_t steps_done_ = 0, skipped_before_ = 0;
+
+  // Read or written by the steps on the device. Of the epoch: order of rows, learning
+  // rates, the next batch.
+  at::Tensor order_, rates_, batch_, places_;
+  at::Tensor usual_norm_ = real(0, device_), last_norm_ = real(0, device_),
+             nll_sum_ = real(0, device_);
+  at::Tensor skipped_ = number(0, device_);
+};
+
+ImageTrainer::ImageTrainer(const ImageRows& rows, const GlowOptions& flow,
+                           const ImageTrainOptions& options, at::Device device)
+    : impl_(std::make_unique<Impl>(rows, flow, options, device)) {}
+ImageTrainer::~ImageTrainer() = default;
+
+std::int64_t ImageTrainer::steps_per_epoch() const { return impl_->steps_per_epoch(); }
+std::int64_t ImageTrainer::total_steps() const { return impl_->total_steps(); }
+std::int64_t ImageTrainer::steps_done() const { return impl_->steps_done(); }
+ImageProgress ImageTrainer::run(std::int64_t steps) { return impl_->run(steps); }
+const GlowFlow& ImageTrainer::flow() const { return impl_->flow(); }
+at::Tensor ImageTrainer::correlations() const { return impl_->correlations(); }
+at::Tensor ImageTrainer::correlated_people() const {
+  return impl_->correlated_people();
+}
+NamedTensors ImageTrainer::state() const { return impl_->state(); }
+void ImageTrainer::restore(const NamedTensors& state, const std::string& source) {
+  impl_->restore(state, source);
+}
+
+namespace {
+
+// Calls work(first, latents) for parts of the images.
+template <typename Work>
+void for_latents(const GlowFlow& flow, const ImageRows& rows, std::uint64_t seed,
+                 const Work& work) {
+  const c10::NoGradGuard no_grad;
+  const auto device = flow.values().device();
+  const DequantizationNoise noise{.seed = seed,
+                                  .round = number(kEvaluationRound, device)};
+  const auto pixels = rows.pixels.to(device).contiguous();
+  const std::int64_t count = pixels.size(0);
+  for (std::int64_t first = 0; first < count; first += kEvaluationChunk) {
+    const auto part = at::arange(first, std::min(first + kEvaluationChunk, count),
+                                 noise.round.options());
+    work(first, flow.to_latent(dequantize(pixels, rows.bits, part, noise)));
+  }
+}
+
+}  // namespace
+
+at::Tensor image_nll(const GlowFlow& flow, const ImageRows& rows, std::uint64_t seed) {
+  const auto all = at::empty({rows.pixels.size(0)}, at::kDouble);
+  for_latents(flow, rows, seed, [&](std::int64_t first, const LatentResult& result) {
+    const auto nll = negative_log_density(result).cpu() + pixel_nats(flow, rows.bits);
+    all.narrow(0, first, nll.size(0)).copy_(nll);
+  });
+  return all;
+}
+
+at::Tensor image_latents(const GlowFlow& flow, const ImageRows& rows,
+                         std::uint64_t seed) {
+  const auto all = at::empty({rows.pixels.size(0), dimension(flow.options())},
+                             flow.values().scalar_type());
+  for_latents(flow, rows, seed, [&](std::int64_t first, const LatentResult& result) {
+    all.narrow(0, first, result.latents.size(0)).copy_(result.latents);
+  });
+  return all;
+}
+
+at::Tensor pixels_from_latents(const GlowFlow& flow, const at::Tensor& latents,
+                               std::int64_t bits) {
+  const c10::NoGradGuard no_grad;
+  const auto levels = static_cast<double>(std::int64_t{1} << bits);
+  const auto images = flow.from_latent(latents.to(flow.values()));
+  return ((images + 0.5) * levels)
+      .floor()
+      .nan_to_num(0, levels - 1, 0)
+      .clamp(0, levels - 1)
+      .to(at::kByte)
+      .cpu();
+}
+
+}  // namespace kinflow

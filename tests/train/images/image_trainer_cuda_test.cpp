@@ -1,0 +1,63 @@
+// Training of image flows on a GPU: recorded steps, exact resumption, and the CPU's
+// numbers.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "kinflow/flow/cuda_backend.h"
+#include "kinflow/train/images/image_trainer.h"
+
+namespace kinflow {
+namespace {
+
+GlowOptions small_flow() {
+  return {.channels = 3,
+          .height = 8,
+          .width = 8,
+          .steps = 2,
+          .dense_channels = 16,
+          .dense_layers = 2,
+          .dense_growth = 16};
+}
+
+class ImageTrainerCuda : public testing::TestWithParam<Estimator> {
+ protected:
+  void SetUp() override {
+    if (!at::hasCUDA() || !free_device_memory()) GTEST_SKIP() << "no GPU";
+    at::manual_seed(1);
+    rows_.pixels = at::randint(100, 156, {160, 3, 8, 8}, at::kByte);
+    rows_.person = at::arange(160) % 30;
+    options_ = {.estimator = GetParam(), .epochs = 6, .batch_size = 16, .seed = 2};
+  }
+
+  ImageRows rows_;
+  ImageTrainOptions options_;
+};
+
+TEST_P(ImageTrainerCuda, HasTheNumbersOfTheCpu) {
+  ImageTrainer cpu(rows_, small_flow(), options_, at::kCPU);
+  ImageTrainer gpu(rows_, small_flow(), options_, at::kCUDA);
+  EXPECT_NEAR(cpu.run(20).train_nll_nats, gpu.run(20).train_nll_nats, 0.05);
+  EXPECT_LT((cpu.correlations() - gpu.correlations()).abs().max().item<double>(), 1e-3);
+}
+
+TEST_P(ImageTrainerCuda, GoesOnExactlyFromItsState) {
+  for (const auto precision : {ImagePrecision::float32, ImagePrecision::mixed}) {
+    options_.precision = precision;
+    ImageTrainer whole(rows_, small_flow(), options_, at::kCUDA);
+    whole.run(7);
+    whole.run(1'000'000);
+    ImageTrainer first(rows_, small_flow(), options_, at::kCUDA);
+    first.run(3 * first.steps_per_epoch());
+    ImageTrainer second(rows_, small_flow(), options_, at::kCUDA);
+    second.restore(first.state(), "checkpoint");
+    second.run(1'000'000);
+    EXPECT_TRUE(at::equal(second.flow().values(), whole.flow().values()));
+    EXPECT_TRUE(at::equal(second.correlations(), whole.correlations()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ImageTrainerCuda,
+                         testing::Values(Estimator::memory, Estimator::pairs));
+
+}  // namespace
+}  // namespace kinflow
