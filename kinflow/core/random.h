@@ -18,7 +18,9 @@ enum class Purpose : std::uint64_t {
   draws,
   probes,
   replicas,
-  cohort
+  cohort,
+  clusters,
+  subsets
 };
 
 /// The number of a stream, for Random.
