@@ -50,7 +50,9 @@ TEST(Frechet, MatchesTheClosedFormOfDiagonalCovariances) {
 TEST(Frechet, MatchesTheTraceOfARootByEigenvaluesOfTheProduct) {
   const auto a = at::mm(normal(5, 5, 3), white(40, 5, 4).t()).t();
   const auto b = at::mm(normal(5, 5, 5), white(40, 5, 6).t()).t();
-  const auto covariance = [](const at::Tensor& rows) { return at::mm(rows.t(), rows) / 39; };
+  const auto covariance = [](const at::Tensor& rows) {
+    return at::mm(rows.t(), rows) / 39;
+  };
   // Eigenvalues of AB are those of A^1/2 B A^1/2.
   const auto values =
       at::real(at::linalg_eigvals(at::mm(covariance(a), covariance(b))));

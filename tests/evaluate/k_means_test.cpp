@@ -39,8 +39,7 @@ TEST(KMeans, SpreadIsTheSumOfSquaredDistancesToTheMeansOfClusters) {
   const auto result = k_means(points, {.clusters = 4});
   double spread = 0;
   for (std::int64_t c = 0; c < 4; ++c) {
-    const auto own = points.index_select(
-        0, at::nonzero(result.cluster == c).flatten());
+    const auto own = points.index_select(0, at::nonzero(result.cluster == c).flatten());
     ASSERT_GT(own.size(0), 0);
     spread += (own - own.mean(0)).square().sum().item<double>();
   }
@@ -50,8 +49,10 @@ TEST(KMeans, SpreadIsTheSumOfSquaredDistancesToTheMeansOfClusters) {
 TEST(KMeans, SeedsAndClusteringsDecideAndMoreStartsAreNeverWorse) {
   auto generator = at::detail::createCPUGenerator(3);
   const auto points = at::randn({400, 5}, generator, at::TensorOptions());
-  const auto run = [&](std::uint64_t seed, std::int64_t clustering, std::int64_t starts) {
-    return k_means(points, {.restarts = starts, .seed = seed, .clustering = clustering});
+  const auto run = [&](std::uint64_t seed, std::int64_t clustering,
+                       std::int64_t starts) {
+    return k_means(points,
+                   {.restarts = starts, .seed = seed, .clustering = clustering});
   };
   EXPECT_TRUE(run(1, 0, 2).cluster.equal(run(1, 0, 2).cluster));
   EXPECT_FALSE(run(1, 0, 2).cluster.equal(run(2, 0, 2).cluster));

@@ -79,7 +79,8 @@ TEST(PrdCurve, BadWeightsAreRefused) {
 }
 
 TEST(PrecisionRecall, OfTwoSamplesOfOneLawIsNearOne) {
-  const auto scores = prd_scores(precision_recall(cloud(2000, 0, 1), cloud(2000, 0, 2)));
+  const auto scores =
+      prd_scores(precision_recall(cloud(2000, 0, 1), cloud(2000, 0, 2)));
   EXPECT_GT(scores.f_8, 0.97);
   EXPECT_GT(scores.f_one_8th, 0.97);
   EXPECT_GT(scores.f_4, 0.95);
@@ -112,7 +113,8 @@ TEST(PrecisionRecall, SetsOfDifferentSizesCountAlike) {
 TEST(PrecisionRecall, SeedsDecide) {
   const auto real = cloud(300, 0, 1), generated = cloud(300, 0.5, 2);
   const auto run = [&](std::uint64_t seed) {
-    return precision_recall(real, generated, {.clusterings = 2, .seed = seed}).precision;
+    return precision_recall(real, generated, {.clusterings = 2, .seed = seed})
+        .precision;
   };
   EXPECT_EQ(run(1), run(1));
   EXPECT_NE(run(1), run(2));
