@@ -19,7 +19,9 @@ enum class Purpose : std::uint64_t {
   probes,
   replicas,
   cohort,
-  images
+  images,
+  clusters,
+  subsets
 };
 
 /// The number of a stream, for Random.
