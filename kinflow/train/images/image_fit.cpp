@@ -11,7 +11,6 @@
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/device.h"
-#include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/version.h"
 #include "kinflow/train/images/image_data.h"
@@ -279,7 +278,6 @@ ImageFitResult fit_images(const ImageFitRequest& given, const FitPlace& place,
   check_paths(request);
   set_threads(request.threads);
   const auto device = find_device(request.device);
-  const DeviceStream stream(device);
   const auto data = read_fit_images(request);
   check_flow(request, data);
   fit_into_time(request, data, place, device, logger);
@@ -291,6 +289,7 @@ ImageFitResult fit_images(const ImageFitRequest& given, const FitPlace& place,
   try {
     Loop(run, folder, place, data, logger).train();
   } catch (const NumericalError& error) {
+    run.save_best(folder.best_path());
     record["status"] = "failed";
     record["error"] = error.what();
     folder.write_record(record);

@@ -65,7 +65,8 @@ inline constexpr double kImageCheckpointSeconds = 120;
 /// folder. All input is read and checked before the folder is made. A run that was
 /// killed goes on with `resume` and ends in the same numbers. When `place.stop` becomes
 /// true the epoch is finished, a checkpoint is written and Interrupted is thrown.
-/// NumericalError where all trainings diverge.
+/// NumericalError where the training, or all of a grid, diverges; best.safetensors is
+/// then what it had reached.
 ImageFitResult fit_images(const ImageFitRequest& request, const FitPlace& place,
                           Logger& logger);
 

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/train/run_folder.h"
@@ -138,6 +139,8 @@ void ImageRun::begin_training() {
   trainer_ = std::make_unique<ImageTrainer>(
       train_, flow_, options_of(request_, starts_[static_cast<std::size_t>(replica_)]),
       device_);
+  // Steps have a queue of their own.
+  wait_for_stream(device_);
 }
 
 std::int64_t ImageRun::total_steps() const {
@@ -205,7 +208,8 @@ void ImageRun::end_training() {
                                          starts_[static_cast<std::size_t>(replica_)]);
     last_failure_ = fmt::format("{} diverged: {}; a smaller --learning-rate may help",
                                 which, last_failure_);
-    if (replica_ + 1 == replicas() && !best_) throw NumericalError(last_failure_);
+    const bool was_last_hope = replica_ + 1 == replicas() && !best_;
+    if (replicas() == 1 || was_last_hope) throw NumericalError(last_failure_);
     warnings_.push_back(last_failure_);
   }
   ++replica_;
@@ -304,6 +308,7 @@ void ImageRun::restore(const NamedTensors& state, const std::string& source,
   replica_ = replica;
   if (was_other) begin_training();
   if (trainer_ && !of_trainer.empty()) trainer_->restore(of_trainer, source);
+  wait_for_stream(device_);
   const bool has_best = std::any_of(
       history_.begin(), history_.end(),
       [](const ImageEpoch& epoch) { return std::isfinite(epoch.valid_nll_nats); });
@@ -320,6 +325,7 @@ std::int64_t epochs_in_time(const ImageFitRequest& request, const ImageFitData& 
   const auto starts = starts_of(request);
   ImageTrainer trainer(rows_of(data.train), flow_for(request, data.train),
                        options_of(request, starts.front()), device);
+  wait_for_stream(device);
   // The first steps also prepare what all others use.
   trainer.run(kFirstSteps);
   auto start = Clock::now();

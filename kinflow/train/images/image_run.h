@@ -52,8 +52,9 @@ class ImageRun {
   bool is_between_epochs() const { return epoch_steps_ == 0; }
 
   /// Trains a few steps; at the end of an epoch adds to the history, validates when it
-  /// is time to and goes over to the next training. NumericalError where the last one
-  /// ends and all have diverged.
+  /// is time to and goes over to the next training. One that diverges ends: of a grid
+  /// with a warning, and what it had reached counts; else, and where no training of a
+  /// grid reached anything, with a NumericalError.
   void advance();
 
   const std::vector<ImageEpoch>& history() const { return history_; }
