@@ -29,9 +29,9 @@ at::Tensor uniform(std::vector<std::int64_t> shape, std::uint64_t seed) {
   return at::rand(shape, generator, at::TensorOptions());
 }
 
-// Coloured ellipses of random place, size and colour on a gradient: [n, 3, side, side].
-at::Tensor ellipses(std::int64_t n, std::uint64_t seed, double shift = 0,
-                    std::int64_t side = 32) {
+// Coloured ellipses of random place, size and colour on a gradient: [n, 3, 16, 16].
+at::Tensor ellipses(std::int64_t n, std::uint64_t seed, double shift = 0) {
+  const std::int64_t side = 16;
   const auto number = [&](std::uint64_t which) {
     return uniform({n, 1, 1, 1}, 100 * seed + which);
   };
@@ -81,7 +81,7 @@ class BuiltIn : public testing::Test {
   }
 
   std::unique_ptr<ImageFeatures> features = built_in_features(at::kCPU);
-  at::Tensor real = ellipses(1500, 1), same = ellipses(1500, 2);
+  at::Tensor real = ellipses(700, 1), same = ellipses(700, 2);
 };
 
 TEST_F(BuiltIn, DistanceGrowsWithBlur) {
@@ -95,7 +95,7 @@ TEST_F(BuiltIn, DistanceGrowsWithNoise) {
 }
 
 TEST_F(BuiltIn, DistanceGrowsWithTheShareOfAnotherKind) {
-  const auto other = ellipses(1500, 3, 0.2);
+  const auto other = ellipses(700, 3, 0.2);
   expect_growth({mixed(same, other, 0.25), mixed(same, other, 0.5),
                  mixed(same, other, 0.75), other});
 }
