@@ -46,7 +46,7 @@ fuzz:
 	cmake --build build/fuzz -j $(JOBS)
 	for reader in table safetensors relationship people_table image; do mkdir -p build/fuzz/corpus_$$reader && \
 	  build/fuzz/tests/fuzz/fuzz_$$reader build/fuzz/corpus_$$reader \
-	    tests/fuzz/seeds/$$reader -max_total_time=$(FUZZ_SECONDS) -max_len=600 \
+	    tests/fuzz/seeds/$$reader -max_total_time=$(FUZZ_SECONDS) -max_len=700 \
 	    -timeout=10 || exit 1; done
 
 ## Speed of the parts of a training step and of whole epochs.

@@ -121,8 +121,10 @@ Image decode_jpeg(std::string_view bytes, const std::string& source) {
                         : fmt::format("{} channels", state.jpeg.num_components)));
   }
   if (!state.jpeg.arith_code && width * height / kMostPixelsOfByte > bytes.size()) {
-    state.ended_early = true;
-    fail(state, source);
+    throw InputError(
+        fmt::format("{}: expected a whole JPEG, found a truncated file: {} bytes for "
+                    "{} x {} pixels",
+                    source, bytes.size(), width, height));
   }
   const bool is_grey = stored == JCS_GRAYSCALE;
   state.jpeg.out_color_space = is_grey ? JCS_GRAYSCALE : JCS_RGB;

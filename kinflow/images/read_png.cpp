@@ -136,8 +136,9 @@ Image decode_png(std::string_view bytes, const std::string& source) {
     throw InputError(source + ": expected a PNG of one image, found an animated one");
   }
   if (height * ((width * stored * depth + 7) / 8) / kMostInflation > bytes.size()) {
-    state.ended_early = true;
-    fail(state, source);
+    throw InputError(fmt::format(
+        "{}: expected a whole PNG, found a truncated file: {} bytes for {} x {} pixels",
+        source, bytes.size(), width, height));
   }
   if (!attempt(ask_for_8_bits_without_alpha, state)) fail(state, source);
   auto image =

@@ -17,7 +17,8 @@ struct SimulateImagesOptions {
   bool rgb = false;
   /// Share of variance that the images of a person have in common, in 0 to 1.
   double identity_share = 0.7;
-  std::int64_t largest_person = 200;  ///< most training images of a person
+  /// Most training images of a person; at most all but one are taken.
+  std::int64_t largest_person = 200;
   std::uint64_t seed = 0;
 };
 
@@ -46,8 +47,8 @@ ImageSet balanced_images(const SimulateImagesOptions& options, std::int64_t imag
                          std::int64_t draw);
 
 /// Writes train, valid and test as folders with a folder for each person, PNG files in
-/// them (as read_images() takes them), and truth.json into a folder that must be new or
-/// empty. InputError where that fails; then no new folder remains.
+/// them (as read_images() takes them), and truth.json, last, into a folder that must be
+/// new or empty. InputError where that fails; then no new folder remains.
 void write_simulated_images(const std::string& directory,
                             const SimulatedImages& simulation);
 

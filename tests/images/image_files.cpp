@@ -68,6 +68,17 @@ std::string rows_of(const PngFile& file, const Pass& pass) {
   return rows;
 }
 
+/// First all coefficients without their last bit, then the last bits.
+std::vector<jpeg_scan_info> scans_of_each_coefficient() {
+  std::vector<jpeg_scan_info> scans = {{1, {0}, 0, 0, 0, 0}};
+  for (const bool refines : {false, true}) {
+    for (int k = 1; k < DCTSIZE2; ++k) {
+      scans.push_back({1, {0}, k, k, refines ? 1 : 0, refines ? 0 : 1});
+    }
+  }
+  return scans;
+}
+
 }  // namespace
 
 std::string png_chunk(const std::string& type, const std::string& data) {
@@ -111,13 +122,20 @@ std::string jpeg_file(JpegKind kind, int width, int height,
   jpeg_mem_dest(&jpeg, &buffer, &size);
   jpeg.image_width = static_cast<JDIMENSION>(width);
   jpeg.image_height = static_cast<JDIMENSION>(height);
-  jpeg.input_components = kind == JpegKind::grey ? 1 : kind == JpegKind::cmyk ? 4 : 3;
-  jpeg.in_color_space = kind == JpegKind::grey   ? JCS_GRAYSCALE
+  const bool is_grey =
+      kind == JpegKind::grey || kind == JpegKind::scan_of_each_coefficient;
+  jpeg.input_components = is_grey ? 1 : kind == JpegKind::cmyk ? 4 : 3;
+  jpeg.in_color_space = is_grey                  ? JCS_GRAYSCALE
                         : kind == JpegKind::cmyk ? JCS_CMYK
                                                  : JCS_RGB;
   jpeg_set_defaults(&jpeg);
   jpeg_set_quality(&jpeg, quality, TRUE);
   if (kind == JpegKind::progressive_rgb) jpeg_simple_progression(&jpeg);
+  const auto scans = scans_of_each_coefficient();
+  if (kind == JpegKind::scan_of_each_coefficient) {
+    jpeg.scan_info = scans.data();
+    jpeg.num_scans = static_cast<int>(scans.size());
+  }
   jpeg_start_compress(&jpeg, TRUE);
   const auto row_bytes = static_cast<std::size_t>(width * jpeg.input_components);
   while (jpeg.next_scanline < jpeg.image_height) {

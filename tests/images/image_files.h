@@ -25,7 +25,13 @@ struct PngFile {
 std::string png_chunk(const std::string& type, const std::string& data);
 std::string png_file(const PngFile& file);
 
-enum class JpegKind { grey, rgb, progressive_rgb, cmyk };
+enum class JpegKind {
+  grey,
+  rgb,
+  progressive_rgb,
+  cmyk,
+  scan_of_each_coefficient  ///< grey, progressive, 64 scans and 63 that refine
+};
 
 /// @param samples  [height][width][channels of the kind]
 std::string jpeg_file(JpegKind kind, int width, int height,

@@ -316,6 +316,19 @@ TEST(ImageSet, ATableSaysWhoIsOnTheImagesOfAFolder) {
   EXPECT_NE(folder.error(request).find("'nobody'"), std::string::npos);
 }
 
+TEST(ImageSet, ALinkThatLeadsBackIsNotFollowed) {
+  const ImageFolder folder;
+  folder.add("scans/a.png");
+  folder.add("scans/b.png");
+  std::filesystem::create_directory_symlink(".", folder.path("scans/loop"));
+  folder.write("ids.csv", "file,person\na.png,x\nb.png,y\n");
+  auto request = folder.request("scans");
+  request.ids = folder.path("ids.csv");
+  const auto [set, report] = read_images(request);
+  EXPECT_EQ(set.images(), 2);
+  EXPECT_EQ(report.ignored, (Names{"loop"}));
+}
+
 TEST(ImageSet, ATableThatDoesNotMatchIsRefused) {
   const ImageFolder folder;
   for (int i = 1; i <= 8; ++i) folder.add("scans/" + std::to_string(i) + ".png");

@@ -242,7 +242,8 @@ TEST(ReadImage, AbsurdSizesAreRefusedBeforeMemoryIsSpent) {
             "a.png: expected 1 to 67108864 pixels, found 67108865 x 1");
   // Within the limit, but more than so few bytes can hold.
   EXPECT_EQ(error_of(png_file({.width = 8192, .height = 8192, .samples = {}})),
-            "a.png: expected a whole PNG, found a truncated file");
+            "a.png: expected a whole PNG, found a truncated file: 65 bytes for 8192 x "
+            "8192 pixels");
 
   const auto with_sides = [](int side) {
     auto jpeg = jpeg_file(JpegKind::rgb, 24, 16, ramp(3));
@@ -255,21 +256,15 @@ TEST(ReadImage, AbsurdSizesAreRefusedBeforeMemoryIsSpent) {
   };
   EXPECT_EQ(error_of(with_sides(65000)),
             "a.png: expected 1 to 67108864 pixels, found 65000 x 65000");
-  EXPECT_EQ(error_of(with_sides(8192)),
-            "a.png: expected a whole JPEG, found a truncated file");
+  EXPECT_NE(error_of(with_sides(8192)).find(" bytes for 8192 x 8192 pixels"),
+            std::string::npos);
   EXPECT_NE(error_of(with_sides(0)).find("a.png: expected"), std::string::npos);
 }
 
-TEST(ReadImage, AProgressiveFileOfEndlessScansIsRefused) {
-  const auto jpeg = jpeg_file(JpegKind::progressive_rgb, 24, 16, ramp(3));
-  // The last scan over and over: it refines what has been refined.
-  const auto last = jpeg.rfind("\xff\xda");
-  std::string endless = jpeg.substr(0, jpeg.size() - 2);
-  for (int i = 0; i < 200; ++i) {
-    endless += jpeg.substr(last, jpeg.size() - 2 - last);
-  }
-  EXPECT_NE(error_of(endless + jpeg.substr(jpeg.size() - 2)).find("found damage"),
-            std::string::npos);
+TEST(ReadImage, AProgressiveFileOfManyScansIsRefused) {
+  EXPECT_EQ(error_of(jpeg_file(JpegKind::scan_of_each_coefficient, 24, 16, ramp(1))),
+            "a.png: expected a JPEG that can be read, found damage ('more than 100 "
+            "scans')");
 }
 
 TEST(ReadImage, AFileThatCannotBeReadIsNamed) {

@@ -107,6 +107,18 @@ TEST(SimulateImages, AFewPeopleHaveMostOfTheImages) {
   EXPECT_GT(sizes.size(), 80u);
 }
 
+TEST(SimulateImages, ThereAreAlwaysTwoPeople) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto set = simulate_images({.images = 3,
+                                      .valid_images = 1,
+                                      .test_images = 1,
+                                      .largest_person = 100,
+                                      .seed = seed})
+                         .train;
+    EXPECT_GE(set.people(), 2);
+  }
+}
+
 TEST(SimulateImages, ValuesSpreadAndHardlyEverHitTheirBounds) {
   for (const bool rgb : {false, true}) {
     const auto set = balanced_images({.rgb = rgb}, 2000, 0);
@@ -230,8 +242,8 @@ TEST(SimulateImages, OptionsOutsideTheirRangesAreRefused) {
       error({.identity_share = 1.5}),
       "[simulate_images] expected an identity share between 0 and 1, received 1.5");
   EXPECT_EQ(
-      error({.images = 100, .largest_person = 100}),
-      "[simulate_images] expected 1 to 99 images of a person at most, received 100");
+      error({.largest_person = 0}),
+      "[simulate_images] expected at least 1 image of the largest person, received 0");
 }
 
 }  // namespace
