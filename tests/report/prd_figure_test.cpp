@@ -13,8 +13,8 @@ namespace kinflow {
 namespace {
 
 PrdFigure two_curves() {
-  return {.curves = {{"baseline", {0, 0.5, 0.5}, {0.25, 0.25, 0}},
-                     {"adjusted", {0, 0.9, 0.9}, {0.75, 0.75, 0}}},
+  return {.curves = {{"baseline", {0, 0.8, 0.8}, {0.7, 0.7, 0}},
+                     {"adjusted", {0, 0.9, 0.9}, {0.85, 0.85, 0}}},
           .title = "faces",
           .subtitle = "kinflow-features-1"};
 }
@@ -28,10 +28,9 @@ TEST(PrdFigure, CurvesStandAtTheirRecallAndPrecision) {
   const Canvas canvas = draw_prd_figure(two_curves());
   const Rectangle plot = find_plots(canvas).at(0);
   for (const std::size_t i : {0U, 1U}) {
-    const double recall = i == 0 ? 0.25 : 0.75, precision = i == 0 ? 0.5 : 0.9;
+    const double recall = i == 0 ? 0.7 : 0.85, precision = i == 0 ? 0.8 : 0.9;
     const double right = place(plot.left, plot.width(), recall);
     const double top = plot.bottom - place(0, plot.height(), precision);
-    // Left of the plot's middle, and above it: where the legend does not stand.
     const Extent level = extent_of(canvas, category_color(i),
                                    {plot.left + 1, top - 8, plot.right - 1, top + 8});
     ASSERT_GT(level.count, 0) << i;
@@ -57,17 +56,21 @@ TEST(PrdFigure, TheLegendNamesEveryCurve) {
 TEST(PrdFigure, ManyCurvesRepeatColorsWithDashes) {
   PrdFigure figure;
   for (int i = 0; i < 8; ++i) {
-    figure.curves.push_back({"model " + std::to_string(i), {0, 1}, {0.1 * i, 0.1 * i}});
+    figure.curves.push_back(
+        {"model " + std::to_string(i), {0, 1}, {0.05 * i, 0.05 * i}});
   }
   const Canvas canvas = draw_prd_figure(figure);
   const Rectangle plot = find_plots(canvas).at(0);
-  const auto around = [&](double recall) {
+  const auto rows_with_gap = [&](double recall) {
     const double x = place(plot.left, plot.width(), recall);
-    return extent_of(canvas, category_color(0),
-                     {x - 2, plot.top + 1, x + 2, plot.bottom});
+    int rows = 0;
+    for (double y = plot.top + 8; y < plot.bottom - 8; ++y) {
+      rows += extent_of(canvas, kWhite, {x - 2, y, x + 2, y + 1}).count >= 4;
+    }
+    return rows;
   };
-  EXPECT_GT(around(0.6).count, 0);
-  EXPECT_LT(around(0.6).count, 0.8 * around(0.0).count);
+  EXPECT_EQ(rows_with_gap(0.05), 0);
+  EXPECT_GT(rows_with_gap(0.3), 0.1 * plot.height());
 }
 
 TEST(PrdFigure, InconsistentInputIsRefused) {
