@@ -4,11 +4,7 @@
 
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define KINFLOW_EVERYWHERE __host__ __device__
-#else
-#define KINFLOW_EVERYWHERE
-#endif
+#include "kinflow/core/everywhere.h"
 
 namespace kinflow {
 

@@ -4,10 +4,19 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include <algorithm>
+
 #include "kinflow/core/counter_random.h"
 #include "kinflow/train/cuda_backend.h"
+#include "kinflow/train/images/adamax_number.h"
 
 namespace kinflow {
+namespace {
+
+// Numbers that a thread takes at least.
+constexpr std::int64_t kGrain = 32768;
+
+}  // namespace
 
 at::Tensor dequantize(const at::Tensor& pixels, std::int64_t bits,
                       const at::Tensor& rows, const DequantizationNoise& noise) {
@@ -44,12 +53,27 @@ void take_flat_step(Adamax& optimizer, at::Tensor& values, const at::Tensor& gra
     adamax_by_cuda(optimizer, values, gradient, step, rate, factor, sound);
     return;
   }
-  auto slopes = gradient * factor.to(gradient.scalar_type());
-  slopes.narrow(0, 0, step.decaying)
-      .add_(values.narrow(0, 0, step.decaying), step.weight_decay);
-  auto row = values.unsqueeze(0);
-  optimizer.step(row, slopes.unsqueeze(0), rate.to(values.scalar_type()).view({1, 1}),
-                 {}, sound.view({1, 1}));
+  if (!sound.item<bool>()) return;
+  const std::int64_t taken = (optimizer.steps += 1).item<std::int64_t>();
+  const auto correct =
+      static_cast<float>(rate.item<double>() / Adamax::correction(taken));
+  const auto scale = static_cast<float>(factor.item<double>());
+  const auto decay = static_cast<float>(step.weight_decay);
+  auto* const value = values.data_ptr<float>();
+  auto* const moment = optimizer.first_moment.data_ptr<float>();
+  auto* const norm = optimizer.infinity_norm.data_ptr<float>();
+  const auto* const slope = gradient.data_ptr<float>();
+  at::parallel_for(
+      0, values.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+        const std::int64_t decaying = std::clamp(step.decaying, begin, end);
+        for (std::int64_t i = begin; i < decaying; ++i) {
+          move({value[i], moment[i], norm[i]}, slope[i] * scale + decay * value[i],
+               correct);
+        }
+        for (std::int64_t i = decaying; i < end; ++i) {
+          move({value[i], moment[i], norm[i]}, slope[i] * scale, correct);
+        }
+      });
 }
 
 }  // namespace kinflow

@@ -1,7 +1,7 @@
 // Dequantisation and Adamax, one pass each.
 #include "kinflow/core/counter_random.h"
 #include "kinflow/core/cuda_memory.h"
-#include "kinflow/flow/kernels/kernel_plan.h"
+#include "kinflow/train/images/adamax_number.h"
 #include "kinflow/train/images/image_kernels_cuda.h"
 
 namespace kinflow {
@@ -36,15 +36,8 @@ __global__ void adamax_kernel(AdamaxCuda work) {
       1 - pow(kAdamaxFirstDecay, static_cast<double>(*work.steps + 1));
   const auto rate = static_cast<float>(*work.rate / correction);
   float slope = work.gradient[i] * static_cast<float>(*work.factor);
-  const float value = work.values[i];
-  if (i < work.decaying) slope += work.weight_decay * value;
-  float moment = work.first_moment[i];
-  moment += static_cast<float>(1 - kAdamaxFirstDecay) * (slope - moment);
-  const float norm = fmaxf(work.infinity_norm[i] * static_cast<float>(kAdamaxNormDecay),
-                           fabsf(slope) + static_cast<float>(kAdamaxEpsilon));
-  work.first_moment[i] = moment;
-  work.infinity_norm[i] = norm;
-  work.values[i] = value - rate * moment / norm;
+  if (i < work.decaying) slope += work.weight_decay * work.values[i];
+  move({work.values[i], work.first_moment[i], work.infinity_norm[i]}, slope, rate);
 }
 
 __global__ void count_step_kernel(AdamaxCuda work) {
