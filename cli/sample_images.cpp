@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 
 #include "image_commands.h"
 #include "kinflow/core/device.h"
@@ -20,6 +21,9 @@
 
 namespace kinflow::cli {
 namespace {
+
+// On a sheet of people whose images are known.
+constexpr std::size_t kShownPeople = 30;
 
 /// Drawn images of people, as many of each.
 struct Drawn {
@@ -69,11 +73,12 @@ void write_folder(const std::string& directory, const Drawn& drawn) {
   });
 }
 
-// A row for each person: one known image, then those drawn.
-std::vector<SheetRow> rows_by_person(const Drawn& drawn, const at::Tensor& known,
-                                     const ImageSet& set) {
+// A row for each of the first people: one known image, then those drawn.
+std::vector<SheetRow> rows_by_person(const Drawn& drawn, const ImageSet& set) {
+  const auto known = spread_to_eight_bits(rows_of(set).pixels, set.bits);
   std::vector<SheetRow> rows;
-  for (std::size_t person = 0; person < drawn.people.size(); ++person) {
+  for (std::size_t person = 0; person < std::min(kShownPeople, drawn.people.size());
+       ++person) {
     const auto number = static_cast<std::int64_t>(person);
     const auto first =
         std::find(set.person.begin(), set.person.end(), number) - set.person.begin();
@@ -112,15 +117,22 @@ std::vector<std::string> people_of(const ImageSet& set) {
   return names;
 }
 
-void write_images(const SampleImagesGiven& given, const Drawn& drawn) {
-  if (given.out.empty()) return;
-  if (!is_array(given.out)) {
-    write_folder(given.out, drawn);
+void write_images(const std::string& path, const Drawn& drawn) {
+  if (!is_array(path)) {
+    write_folder(path, drawn);
     return;
   }
   const auto bytes = bytes_of(drawn.pixels);
-  write_npy(given.out, drawn.pixels.sizes().vec(),
-            std::span<const std::uint8_t>(bytes));
+  write_npy(path, drawn.pixels.sizes().vec(), std::span<const std::uint8_t>(bytes));
+}
+
+// A sheet that cannot be drawn fails before anything is written.
+void write_all(const SampleImagesGiven& given, const Drawn& drawn,
+               const std::function<SampleSheet()>& make_sheet) {
+  std::optional<Canvas> sheet;
+  if (!given.sheet.empty()) sheet = draw_sample_sheet(make_sheet());
+  if (!given.out.empty()) write_images(given.out, drawn);
+  if (sheet) sheet->save(given.sheet);
 }
 
 void draw_new(const SampleImagesGiven& given, const ImageModel& model,
@@ -129,12 +141,11 @@ void draw_new(const SampleImagesGiven& given, const ImageModel& model,
       .pixels = spread_to_eight_bits(draw_images(model, options), model.bits()),
       .people = new_people(options.count),
       .each = 1};
-  write_images(given, drawn);
-  if (given.sheet.empty()) return;
-  const auto columns = std::ceil(std::sqrt(static_cast<double>(options.count)));
-  write_sample_sheet(given.sheet,
-                     {.rows = sheet_rows(sheet_images(drawn.pixels),
-                                         static_cast<std::size_t>(columns))});
+  write_all(given, drawn, [&] {
+    const auto columns = std::ceil(std::sqrt(static_cast<double>(options.count)));
+    return SampleSheet{.rows = sheet_rows(sheet_images(drawn.pixels),
+                                          static_cast<std::size_t>(columns))};
+  });
 }
 
 void draw_given(const SampleImagesGiven& given, const ImageModel& model,
@@ -149,11 +160,14 @@ void draw_given(const SampleImagesGiven& given, const ImageModel& model,
   }
   drawn.pixels = spread_to_eight_bits(
       draw_images_given(model, set, given.parameter, options), model.bits());
-  write_images(given, drawn);
-  if (given.sheet.empty()) return;
-  const auto known = spread_to_eight_bits(rows_of(set).pixels, set.bits);
-  write_sample_sheet(given.sheet, {.title = "One given image of each, then those drawn",
-                                   .rows = rows_by_person(drawn, known, set)});
+  write_all(given, drawn, [&] {
+    return SampleSheet{.title = "One given image of each, then those drawn",
+                       .rows = rows_by_person(drawn, set)};
+  });
+  if (!given.sheet.empty() && drawn.people.size() > kShownPeople) {
+    console.info(fmt::format("{}: shows the first {} of {} people", given.sheet,
+                             kShownPeople, drawn.people.size()));
+  }
 }
 
 }  // namespace

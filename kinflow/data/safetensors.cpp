@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -309,8 +310,13 @@ SafeTensors read_safetensors(const std::string& path) {
 }
 
 std::map<std::string, std::string> read_safetensors_metadata(const std::string& path) {
+  // A pipe that is opened and closed has lost its writer.
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) &&
+      !std::filesystem::is_regular_file(path, ignored)) {
+    return {};
+  }
   InputFile file(path);
-  if (!file.is_regular()) return {};
   return read_description(file).metadata;
 }
 

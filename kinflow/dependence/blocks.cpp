@@ -37,7 +37,9 @@ class Blocks::Memory final : public LatentMemory {
 
   void reset(const at::Tensor& latents) override {
     LatentMemory::reset(latents);
-    sums_ = blocks_.sums(latents_.to(at::kDouble));
+    const auto sums = blocks_.sums(latents_.to(at::kDouble));
+    set_in_place(sums_.latents, sums.latents);
+    set_in_place(sums_.squares, sums.squares);
   }
 
   void update(const at::Tensor& rows, const at::Tensor& latents) override {

@@ -78,7 +78,16 @@ void LatentMemory::reset(const at::Tensor& latents) {
         fmt::format("[LatentMemory] expected latents [R, {}, p], received {}", rows_,
                     shape_text(latents)));
   }
-  latents_ = latents.detach().clone(at::MemoryFormat::Contiguous);
+  set_in_place(latents_, latents.detach());
+}
+
+void LatentMemory::set_in_place(at::Tensor& kept, const at::Tensor& values) {
+  if (kept.defined() && kept.sizes() == values.sizes() &&
+      kept.options().type_equal(values.options())) {
+    kept.copy_(values);
+  } else {
+    kept = values.clone(at::MemoryFormat::Contiguous);
+  }
 }
 
 at::Tensor LatentMemory::exchange_rows(const at::Tensor& rows,

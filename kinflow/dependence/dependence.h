@@ -25,6 +25,8 @@ class LatentMemory {
  public:
   virtual ~LatentMemory();
   /// Forgets everything and takes a copy of these latents, in their own floating type.
+  /// Memories of blocks keep their tensors where they are when the shape stays, so that
+  /// recorded work goes on with them.
   /// @param latents [R, n, p]
   virtual void reset(const at::Tensor& latents);
   /// Overwrites some rows. @param rows [b] int64, distinct  @param latents [R, b, p]
@@ -42,6 +44,9 @@ class LatentMemory {
   /// Writes the batch's latents into latents_ and returns the rows' previous ones,
   /// [R, b, p] float64.
   at::Tensor exchange_rows(const at::Tensor& rows, const at::Tensor& latents);
+
+  /// Copies values into a tensor, without moving it where shape and type agree.
+  static void set_in_place(at::Tensor& kept, const at::Tensor& values);
 
   explicit LatentMemory(std::int64_t rows) : rows_(rows) {}
 

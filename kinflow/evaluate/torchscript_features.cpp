@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kinflow/core/error.h"
-#include "kinflow/core/input_file.h"
+#include "kinflow/core/zip_archive.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/evaluate/image_features.h"
 
@@ -97,7 +97,8 @@ class TorchScriptFeatures final : public ImageFeatures {
 
 std::unique_ptr<ImageFeatures> load_features(const std::string& path,
                                              at::Device device) {
-  { const InputFile can_be_read(path); }
+  // LibTorch does not look at checksums, and damaged archives make it crash.
+  check_zip_archive(path);
   try {
     auto network = torch::jit::load(path, device);
     network.eval();

@@ -16,10 +16,17 @@ namespace {
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
-const Arguments kSmall = {
-    "--images", "--flow",         "glow", "--steps",         "2",    "--dense-channels",
-    "8",        "--dense-layers", "1",    "--dense-growth",  "8",    "--batch-size",
-    "16",       "--threads",      "1",    "--learning-rate", "0.005"};
+/// Options of a fit that takes a fraction of a second.
+Arguments small(const Arguments& more) {
+  Arguments options = {"--images", "--flow",           "glow", "--steps",
+                       "2",        "--dense-channels", "8",    "--dense-layers",
+                       "1",        "--dense-growth",   "8",    "--threads",
+                       "1",        "--learning-rate",  "0.005"};
+  if (std::find(more.begin(), more.end(), "--batch-size") == more.end()) {
+    options = options + Arguments{"--batch-size", "16"};
+  }
+  return options + more;
+}
 
 /// Images, a fit of them and one of a table that many tests read and none changes.
 class Faces {
@@ -39,8 +46,8 @@ class Faces {
         table(folder_.path("table")),
         table_run(folder_.path("table_run")) {
     run_well(Arguments{"fit", images + "/train", "--group-by-folder", "--valid",
-                       images + "/valid", "--epochs", "3", "--out", run} +
-             kSmall);
+                       images + "/valid", "--out", run} +
+             small({"--epochs", "3"}));
     run_well({"simulate", "--shape", "abs", "--dependence", "blocks", "--rows", "100",
               "--valid-rows", "50", "--test-rows", "50", "--out", table});
     run_well(
@@ -52,7 +59,7 @@ class Faces {
 Arguments fit_of(const std::string& out, const Arguments& more = {}) {
   return Arguments{"fit", Faces::get().images + "/train", "--group-by-folder", "--out",
                    out} +
-         kSmall + more;
+         small(more);
 }
 
 std::size_t files_below(const std::string& folder, const std::string& extension) {
@@ -181,7 +188,7 @@ TEST(Images, BadImagesAreRefusedAndNothingIsWritten) {
   const TemporaryFolder folder;
   const auto out = folder.path("out");
   const auto fit = [&](const std::string& data, const Arguments& more = {}) {
-    return Arguments{"fit", data, "--group-by-folder", "--out", out} + kSmall + more;
+    return Arguments{"fit", data, "--group-by-folder", "--out", out} + small(more);
   };
   const auto copy = [&](const std::string& name) {
     std::filesystem::copy(faces.images + "/train", folder.path(name),

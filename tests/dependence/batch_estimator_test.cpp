@@ -3,6 +3,7 @@
 #include "kinflow/dependence/batch_estimator.h"
 
 #include "kinflow/core/workers.h"
+#include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/row_matrix.h"
 #include "oracle.h"
 
@@ -96,6 +97,24 @@ std::vector<Problem> large_relationships() {
 
 const Relationship& relationship_of(const Problem& problem) {
   return dynamic_cast<const Relationship&>(*problem.dependence);
+}
+
+TEST(BatchEstimator, OfBlocksKeepsItsLatentsInPlaceWhenItIsReset) {
+  const Blocks blocks(at::arange(12) % 5);
+  const auto estimator = blocks.make_estimator({kMemory}, at::kFloat);
+  estimator->reset(at::randn({1, 12, 3}));
+  const auto before = estimator->latents();
+  const auto latents = at::randn({1, 12, 3});
+  estimator->reset(latents);
+  EXPECT_TRUE(estimator->latents().is_same(before));
+  EXPECT_TRUE(at::equal(before, latents));
+  const auto again = blocks.make_estimator({kMemory}, at::kFloat);
+  again->reset(latents);
+  const auto parameters = at::full({1, blocks.parameter_count()}, 0.4, at::kDouble);
+  const auto rows = at::arange(4);
+  const auto batch = at::randn({1, 4, 3});
+  EXPECT_TRUE(at::equal(estimator->precision_rows(parameters, rows, batch),
+                        again->precision_rows(parameters, rows, batch)));
 }
 
 TEST(RelationshipEstimator, OfManyRowsEqualsMemoryAndPairs) {

@@ -249,7 +249,7 @@ TEST_F(NetworkFile, FilesThatAreNoNetworksAreRefusedInOneLine) {
        {std::string(), std::string("hello"), std::string(5000, '\0'),
         std::string("PK\3\4") + std::string(200, 'x')}) {
     write(content);
-    EXPECT_NE(refusal().find("expected a TorchScript network"), std::string::npos);
+    EXPECT_NE(refusal().find("expected a zip archive"), std::string::npos);
   }
   path = folder.string();
   EXPECT_NE(refusal(), "");
@@ -262,6 +262,37 @@ TEST_F(NetworkFile, TruncatedFilesAreRefused) {
     write(whole.substr(0, whole.size() * static_cast<std::size_t>(part) / 40));
     EXPECT_NE(refusal(), "") << part;
   }
+}
+
+TEST_F(NetworkFile, DamagedFilesAreRefusedOrStillTheSameNetwork) {
+  save("    return torch.matmul(x.mean([2, 3]), self.weights)\n");
+  const std::string whole = bytes();
+  const auto images = at::rand({3, 3, 8, 8});
+  const auto features = load_features(path, at::kCPU)->of(images);
+  int refused = 0;
+  for (std::size_t place = 0; place < whole.size(); place += 3) {
+    std::string damaged = whole;
+    damaged[place] = static_cast<char>(damaged[place] ^ 0x55);
+    write(damaged);
+    if (!refusal(images).empty()) {
+      ++refused;
+      continue;
+    }
+    EXPECT_TRUE(load_features(path, at::kCPU)->of(images).equal(features)) << place;
+  }
+  EXPECT_GT(refused, 200);
+}
+
+TEST_F(NetworkFile, AnArchiveOfOtherThingsIsRefused) {
+  // One stored entry "a" without content.
+  const std::string rest("\n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0", 26);
+  const std::string entry = std::string("PK\3\4") + rest + "a";
+  const std::string directory =
+      std::string("PK\1\2\n\0", 6) + rest + std::string(14, '\0') + "a";
+  const std::string end =
+      std::string("PK\5\6\0\0\0\0\1\0\1\0\57\0\0\0\37\0\0\0\0\0", 22);
+  write(entry + directory + end);
+  EXPECT_NE(refusal().find("expected a TorchScript network"), std::string::npos);
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ TEST(ImageSet, SizesMustBeAlikeAndMultiplesOfFour) {
             "faces/Ann/x.PNG: expected at least 8 x 8 pixels to crop, found 4 x 4");
   request.prepare = {.bits = 9};
   EXPECT_EQ(folder.error(request),
-            "images: key 'bits': expected an integer from 1 to 8, found 9");
+            "images: key 'prepare.bits': expected an integer from 1 to 8, found 9");
 }
 
 TEST(ImageSet, GreyAndRgbDoNotMixUnlessColoursAreAskedFor) {
@@ -479,8 +479,10 @@ TEST(ImageRequest, ComesBackFromJson) {
     changed[key] = nlohmann::json::array();
     const auto message =
         input_error_of([&] { image_request_from(JsonReader(changed, "run.json")); });
-    EXPECT_EQ(message.rfind("run.json: key '" + key + "': expected ", 0), 0u)
-        << message;
+    const auto start = key == "prepare"
+                           ? "run.json: expected a JSON object for 'prepare'"
+                           : "run.json: key '" + key + "': expected ";
+    EXPECT_EQ(message.rfind(start, 0), 0u) << message;
   }
   for (const auto& [key, value] : json["prepare"].items()) {
     auto changed = json;

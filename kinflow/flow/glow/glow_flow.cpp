@@ -12,9 +12,6 @@
 namespace kinflow {
 namespace {
 
-// Images that are mapped at once: few, so that intermediate results stay small.
-constexpr std::int64_t kChunk = 64;
-
 template <typename Real>
 void fill_uniform(const at::Tensor& values, const MatrixSlot& slot, double bound,
                   Random& random) {
@@ -45,9 +42,9 @@ void initialize_network(const at::Tensor& values, const DenseSlots& slots,
 
 // Calls work(first, count) for parts of `total` images.
 template <typename Work>
-void in_chunks(std::int64_t total, const Work& work) {
-  for (std::int64_t first = 0; first < total; first += kChunk) {
-    work(first, std::min(kChunk, total - first));
+void in_chunks(std::int64_t total, std::int64_t most, const Work& work) {
+  for (std::int64_t first = 0; first < total; first += most) {
+    work(first, std::min(most, total - first));
   }
 }
 
@@ -126,11 +123,12 @@ LatentResult GlowFlow::to_latent(const at::Tensor& images) const {
       .latents = at::empty({count, dimension(options_)}, values_.options()),
       .log_abs_det = at::empty({count}, values_.options())};
   Passes passes(*this);
-  in_chunks(count, [&](std::int64_t first, std::int64_t part) {
-    const auto result = passes.of(part).to_latent(images.narrow(0, first, part));
-    all.latents.narrow(0, first, part).copy_(result.latents);
-    all.log_abs_det.narrow(0, first, part).copy_(result.log_abs_det);
-  });
+  in_chunks(
+      count, images_at_once(options_), [&](std::int64_t first, std::int64_t part) {
+        const auto result = passes.of(part).to_latent(images.narrow(0, first, part));
+        all.latents.narrow(0, first, part).copy_(result.latents);
+        all.log_abs_det.narrow(0, first, part).copy_(result.log_abs_det);
+      });
   return all;
 }
 
@@ -139,10 +137,11 @@ at::Tensor GlowFlow::from_latent(const at::Tensor& latents) const {
   const auto all = at::empty(
       {count, options_.channels, options_.height, options_.width}, values_.options());
   Passes passes(*this);
-  in_chunks(count, [&](std::int64_t first, std::int64_t part) {
-    all.narrow(0, first, part)
-        .copy_(passes.of(part).from_latent(latents.narrow(0, first, part)));
-  });
+  in_chunks(count, images_at_once(options_),
+            [&](std::int64_t first, std::int64_t part) {
+              all.narrow(0, first, part)
+                  .copy_(passes.of(part).from_latent(latents.narrow(0, first, part)));
+            });
   return all;
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kinflow/core/error.h"
 
 namespace kinflow {
@@ -52,7 +54,8 @@ GlowOptions glow_preset(GlowPreset preset, std::int64_t channels, std::int64_t h
     options.kept_quarters = 1;
     options.activation_norm = false;
   } else {
-    options.dense_layers = 3;
+    options.dense_channels = options.dense_growth = 96;
+    options.dense_layers = 2;
   }
   return options;
 }
@@ -75,6 +78,11 @@ std::vector<GlowScale> glow_scales(const GlowOptions& options) {
     scales.push_back(now);
   }
   return scales;
+}
+
+std::int64_t images_at_once(const GlowOptions& options) {
+  constexpr std::int64_t kPixels = 32768;
+  return std::max<std::int64_t>(1, kPixels / (options.height / 2 * options.width / 2));
 }
 
 std::int64_t dimension(const GlowOptions& options) {

@@ -319,31 +319,46 @@ void ImageRun::restore(const NamedTensors& state, const std::string& source,
   }
 }
 
+namespace {
+
+// Of a training that begins; 0 where it has too few steps to tell.
+double seconds_per_step(ImageTrainer& trainer, at::Device device) {
+  constexpr std::int64_t kTimedSteps = 10;
+  constexpr double kTimedSeconds = 3;
+  // The first steps also prepare what all others use.
+  trainer.run(device.is_cpu() ? 1 : 3);
+  const auto start = Clock::now();
+  std::int64_t timed = 0;
+  while (timed < kTimedSteps && seconds_since(start) < kTimedSeconds &&
+         !trainer.is_finished()) {
+    trainer.run(1);
+    ++timed;
+  }
+  return timed == 0 ? 0 : seconds_since(start) / static_cast<double>(timed);
+}
+
+double seconds_of_validation(const GlowFlow& flow, ImageRows valid) {
+  constexpr std::int64_t kTimedImages = 256;
+  const auto all = valid.pixels.size(0), timed = std::min(kTimedImages, all);
+  valid.pixels = valid.pixels.narrow(0, 0, timed);
+  const auto start = Clock::now();
+  image_nll(flow, valid, 0);
+  return seconds_since(start) * static_cast<double>(all) / static_cast<double>(timed);
+}
+
+}  // namespace
+
 std::int64_t epochs_in_time(const ImageFitRequest& request, const ImageFitData& data,
                             at::Device device) {
-  constexpr std::int64_t kFirstSteps = 3, kTimedSteps = 10, kTimedImages = 256;
   const auto starts = starts_of(request);
   ImageTrainer trainer(rows_of(data.train), flow_for(request, data.train),
                        options_of(request, starts.front()), device);
   wait_for_stream(device);
-  // The first steps also prepare what all others use.
-  trainer.run(kFirstSteps);
-  auto start = Clock::now();
-  const auto before = trainer.steps_done();
-  trainer.run(kTimedSteps);
-  const auto timed = trainer.steps_done() - before;
-  if (timed == 0) return request.train.epochs;
-  const double step = seconds_since(start) / static_cast<double>(timed);
-  auto some = rows_of(data.valid);
-  const auto images = std::min(kTimedImages, data.valid.images());
-  some.pixels = some.pixels.narrow(0, 0, images);
-  start = Clock::now();
-  image_nll(trainer.flow(), some, request.train.seed);
-  const double validation = seconds_since(start) *
-                            static_cast<double>(data.valid.images()) /
-                            static_cast<double>(images);
+  const double step = seconds_per_step(trainer, device);
+  if (step == 0) return request.train.epochs;
   const double epoch = step * static_cast<double>(trainer.steps_per_epoch()) +
-                       validation / static_cast<double>(interval_of(request, data));
+                       seconds_of_validation(trainer.flow(), rows_of(data.valid)) /
+                           static_cast<double>(interval_of(request, data));
   const double of_one = 60 * *request.minutes / static_cast<double>(starts.size());
   return static_cast<std::int64_t>(std::clamp(
       std::floor(of_one / epoch), 1.0, static_cast<double>(request.train.epochs)));

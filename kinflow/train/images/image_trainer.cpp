@@ -30,8 +30,6 @@ constexpr double kRateDecay = 0.9;
 constexpr std::int64_t kRateStages = 32;
 // Weight of a new gradient in the usual length of gradients.
 constexpr double kNormWeight = 0.02;
-// Images that place ActNorm's channels at the start.
-constexpr std::int64_t kInitialImages = 256;
 // Images whose densities are computed at once.
 constexpr std::int64_t kEvaluationChunk = 256;
 // The noise of evaluations has its own rounds.
@@ -219,7 +217,7 @@ class ImageTrainer::Impl {
   }
 
   void initialize() {
-    const auto count = std::min(kInitialImages, pixels_.size(0));
+    const auto count = std::min(images_at_once(flow_.options()), pixels_.size(0));
     Random random(options_.seed, stream(Purpose::draws));
     auto rows = random.permutation(pixels_.size(0));
     rows.resize(static_cast<std::size_t>(count));
@@ -239,7 +237,12 @@ class ImageTrainer::Impl {
           .copy_(pass_->to_latent(dequantize(pixels_, bits_, places_ + begin, noise_))
                      .latents);
     }
-    estimator_->reset(at::nan_to_num(latents, 0, 0, 0));
+    remember(at::nan_to_num(latents, 0, 0, 0));
+  }
+
+  void remember(const at::Tensor& latents) {
+    const DeterministicSums deterministic;
+    estimator_->reset(latents);
   }
 
   double rate_of(std::int64_t step) const {
@@ -264,7 +267,7 @@ class ImageTrainer::Impl {
     // Sums of latents are made anew from them, so that they are a function of the
     // state.
     if (has_latents_) {
-      estimator_->reset(estimator_->latents().clone());
+      remember(estimator_->latents().clone());
     } else {
       remember_all();
     }

@@ -33,7 +33,7 @@ struct ImageTrainOptions {
   Estimator estimator = Estimator::memory;  ///< memory or pairs
   std::int64_t epochs = 100;
   std::int64_t batch_size = 64;
-  double learning_rate = 0.001;
+  double learning_rate = 0.01;
   double weight_decay = 0.001;
   /// Gradients longer than this many times their usual length are shortened to it.
   double clip = 5;

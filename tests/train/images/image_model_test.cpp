@@ -131,7 +131,8 @@ TEST_F(ImageModelFile, OptionsThatDoNotFitTheNumbersAreRefused) {
   for (const auto* key :
        {"channels", "height", "width", "scales", "steps", "kept_quarters",
         "dense_channels", "dense_layers", "dense_growth"}) {
-    for (const Json value : {Json(0), Json(-4), Json(100'000), Json("x"), Json()}) {
+    for (const auto& value :
+         std::vector<Json>{Json(0), Json(-4), Json(100'000), Json("x"), Json()}) {
       expect_refused_after(
           [&](Parts& parts) { parts.description["flow"][key] = value; });
     }
@@ -154,8 +155,9 @@ TEST_F(ImageModelFile, NumbersThatCannotBeAreRefused) {
                        "correlations in [0, 1)");
   expect_refused_after([](Parts& p) { p.put("fixed.0", 0.5f); },
                        "permutation matrices and signs");
+  const Parts parts(good_);
   std::string weight;
-  for (const auto& [name, ignored] : Parts(good_).header.items()) {
+  for (const auto& [name, ignored] : parts.header.items()) {
     if (name.rfind("flow.", 0) == 0) weight = name;
   }
   expect_refused_after([&](Parts& p) { p.put(weight, std::nanf("")); },

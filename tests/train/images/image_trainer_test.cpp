@@ -147,6 +147,18 @@ TEST(ImageTrainer, RefusesTheStateOfAnotherTraining) {
   EXPECT_THROW(same.restore(state, "checkpoint"), InputError);
 }
 
+TEST(ImageTrainer, FlowInvertsItselfAfterTraining) {
+  const auto rows = alike_images(40, 4, 0.5);
+  auto options = tiny_flow();
+  options.scales = 2;
+  ImageTrainer trainer(rows, options, short_training(), at::kCPU);
+  trainer.run(1'000'000);
+  const auto images = rows.pixels.to(at::kFloat) / 256 - 0.5;
+  const auto& flow = trainer.flow();
+  const auto back = flow.from_latent(flow.to_latent(images).latents);
+  EXPECT_LT((back - images).abs().max().item<double>(), 1e-4);
+}
+
 TEST(ImageTrainer, SkipsStepsThatAreNotFinite) {
   auto options = short_training();
   options.learning_rate = 1e30;
