@@ -187,6 +187,11 @@ void add_reproduce(CLI::App& app, Console& console) {
                    "Folder of PREFIX.bed, .bim and .fam, and pheno.tsv of the "
                    "heterogeneous stock mice (default: simulated cohorts alone)");
   add_lfw(*reproduce, console);
+  add_experiment(*reproduce, "unbalanced-images",
+                 "Simulated images of people, a few of whom have most of them",
+                 [&console](const ExperimentOptions& options) {
+                   return reproduce_unbalanced_images(options, console);
+                 });
 }
 
 }  // namespace kinflow::cli

@@ -50,9 +50,7 @@ at::Tensor draw_of_person(const LearnedDependence& learned,
 
 }  // namespace
 
-at::Tensor draw_images(const ImageModel& model, const ImageDrawOptions& options) {
-  const c10::NoGradGuard no_grad;
-  const auto columns = dimension(model.flow->options());
+at::Tensor draw_latents(std::int64_t columns, const ImageDrawOptions& options) {
   const auto latents = at::empty({options.count, columns}, at::kFloat);
   for (std::int64_t i = 0; i < options.count; ++i) {
     Random random(options.seed, stream(Purpose::draws, i));
@@ -61,7 +59,12 @@ at::Tensor draw_images(const ImageModel& model, const ImageDrawOptions& options)
       row[k] = static_cast<float>(options.temperature * random.normal());
     }
   }
-  return images_of(model, latents);
+  return latents;
+}
+
+at::Tensor draw_images(const ImageModel& model, const ImageDrawOptions& options) {
+  const c10::NoGradGuard no_grad;
+  return images_of(model, draw_latents(dimension(model.flow->options()), options));
 }
 
 at::Tensor draw_images_given(const ImageModel& model, const ImageSet& known,

@@ -21,6 +21,10 @@ struct ImageDrawOptions {
   std::uint64_t seed = 0;
 };
 
+/// Latents of new people, [count, columns] float32; those of a smaller count are the
+/// first of a larger one.
+at::Tensor draw_latents(std::int64_t columns, const ImageDrawOptions& options);
+
 /// Images of new people, one of each: pixels [n, C, H, W] uint8 below 2^bits. Those of
 /// a smaller count are the first of a larger one.
 at::Tensor draw_images(const ImageModel& model, const ImageDrawOptions& options);

@@ -85,6 +85,11 @@ struct FaceSource {
 ExperimentReport reproduce_lfw(const ExperimentOptions& options,
                                const FaceSource& source, Logger& logger);
 
+/// Simulated images of people, a few of whom have most of them: flows with and without
+/// the knowledge of who is who beside the law of one image of everybody.
+ExperimentReport reproduce_unbalanced_images(const ExperimentOptions& options,
+                                             Logger& logger);
+
 /// The study of an experiment.
 /// @param more  what else decides its results
 StudyPlace study_place(const ExperimentOptions& options, const std::string& experiment,

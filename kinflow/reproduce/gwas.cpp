@@ -1,62 +1,16 @@
 // Association studies: simulated cohorts, and real data by groups of traits.
 #include <fmt/format.h>
 
-#include <functional>
-#include <optional>
-#include <utility>
-
 #include "kinflow/core/device.h"
-#include "kinflow/core/error.h"
-#include "kinflow/core/map_in_order.h"
 #include "kinflow/reproduce/experiments.h"
 #include "kinflow/reproduce/gwas_cohorts.h"
 #include "kinflow/reproduce/gwas_groups.h"
-#include "kinflow/reproduce/study_folder.h"
+#include "kinflow/reproduce/study_parts.h"
 
 namespace kinflow {
 namespace {
 
 using nlohmann::json;
-
-/// A piece of the work, whose result is kept by its name.
-struct Part {
-  std::string name;
-  std::function<json()> run;
-};
-
-std::vector<json> run_parts(const std::vector<Part>& parts, const StudyFolder& folder,
-                            const ExperimentOptions& options, Logger& logger) {
-  std::vector<json> results(parts.size());
-  std::size_t next = 0;
-  std::int64_t done = 0;
-  map_in_order(
-      options.threads,
-      [&]() -> std::optional<std::size_t> {
-        if (next == parts.size()) return {};
-        if (options.stop != nullptr && *options.stop) {
-          throw Interrupted("interrupted; the same command goes on");
-        }
-        return next++;
-      },
-      [&](std::size_t i) {
-        auto known = folder.find(parts[i].name);
-        if (!known) {
-          known = parts[i].run();
-          folder.keep(parts[i].name, *known);
-        }
-        return std::pair(i, std::move(*known));
-      },
-      [&](std::pair<std::size_t, json> finished) {
-        results[finished.first] = std::move(finished.second);
-        logger.progress({.job = "reproduce",
-                         .done = ++done,
-                         .total = static_cast<std::int64_t>(parts.size()),
-                         .unit = "part",
-                         .status = parts[finished.first].name,
-                         .seconds_left = -1});
-      });
-  return results;
-}
 
 const char* const kPower =
     "\n### Simulated cohorts with known loci\n\nEvery seed is a cohort of families in "
@@ -95,7 +49,7 @@ ExperimentReport reproduce_gwas(const ExperimentOptions& options,
   set_threads(1);
   // Of several parts at once nobody could tell whose messages they are.
   Logger silent;
-  std::vector<Part> parts;
+  std::vector<StudyPart> parts;
   for (const auto seed : seeds_of(options)) {
     parts.push_back({fmt::format("cohort-{}", seed),
                      [&, seed] { return run_power_cohort(options, seed, silent); }});

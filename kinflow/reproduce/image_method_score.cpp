@@ -57,20 +57,6 @@ SheetImages sheet_images_from(const JsonReader& reader) {
   return images;
 }
 
-SheetImages sheet_images(const at::Tensor& pixels) {
-  const auto whole = pixels.contiguous();
-  const auto* first = whole.data_ptr<std::uint8_t>();
-  return {.channels = static_cast<int>(whole.size(1)),
-          .height = static_cast<int>(whole.size(2)),
-          .width = static_cast<int>(whole.size(3)),
-          .values = {first, first + whole.numel()}};
-}
-
-std::vector<double> numbers_of(const at::Tensor& tensor) {
-  const auto whole = tensor.to(at::kDouble).contiguous();
-  return {whole.data_ptr<double>(), whole.data_ptr<double>() + whole.numel()};
-}
-
 }  // namespace
 
 json to_json(const ImageMethodScore& score) {
@@ -94,7 +80,7 @@ ImageMethodScore image_method_score_from(const json& written,
   const JsonReader reader(written, source);
   ImageMethodScore score{
       .method = reader.text("method"),
-      .best_epoch = reader.integer("best_epoch", 1, kMany),
+      .best_epoch = reader.integer("best_epoch", 0, kMany),
       .valid_nll_nats = reader.number("valid_nll_nats", -kAny, kAny),
       .skipped_steps = reader.integer("skipped_steps", 0, kMany),
       .correlations = reader.numbers("correlations", 0, 1),
@@ -123,6 +109,20 @@ ImageMethodScore score_images(const std::string& method, const ImageModel& model
           .distances = evaluation.scores.distances.value(),
           .indiv_distances = evaluation.scores.indiv_distances,
           .samples = sheet_images(spread_to_eight_bits(drawn, model.bits()))};
+}
+
+SheetImages sheet_images(const at::Tensor& pixels) {
+  const auto whole = pixels.contiguous();
+  const auto* first = whole.data_ptr<std::uint8_t>();
+  return {.channels = static_cast<int>(whole.size(1)),
+          .height = static_cast<int>(whole.size(2)),
+          .width = static_cast<int>(whole.size(3)),
+          .values = {first, first + whole.numel()}};
+}
+
+std::vector<double> numbers_of(const at::Tensor& tensor) {
+  const auto whole = tensor.to(at::kDouble).contiguous();
+  return {whole.data_ptr<double>(), whole.data_ptr<double>() + whole.numel()};
 }
 
 PrdCurve mean_curve(const std::vector<PrdCurve>& curves) {

@@ -39,6 +39,11 @@ ImageMethodScore score_images(const std::string& method, const ImageModel& model
                               const ImageSet& test,
                               const ImageEvaluationOptions& options, std::int64_t kept);
 
+/// Pixels [n, C, H, W] uint8 as a sheet takes them.
+SheetImages sheet_images(const at::Tensor& pixels);
+/// The numbers of a tensor.
+std::vector<double> numbers_of(const at::Tensor& tensor);
+
 /// The precision-recall curve whose every point is the mean of those of several.
 PrdCurve mean_curve(const std::vector<PrdCurve>& curves);
 

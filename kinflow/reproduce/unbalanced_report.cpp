@@ -1,0 +1,313 @@
+// What flows of unbalanced images came to, over the seeds.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "kinflow/core/atomic_file.h"
+#include "kinflow/core/device.h"
+#include "kinflow/evaluate/bits_per_dimension.h"
+#include "kinflow/report/paired_test.h"
+#include "kinflow/report/prd_figure.h"
+#include "kinflow/report/text_table.h"
+#include "kinflow/reproduce/experiments.h"
+#include "kinflow/reproduce/score_table.h"
+#include "kinflow/reproduce/study_parts.h"
+#include "kinflow/reproduce/unbalanced_images.h"
+
+namespace kinflow {
+namespace {
+
+using namespace unbalanced_method;
+using Seeds = std::vector<UnbalancedSeed>;
+using Measure = std::function<double(const ImageMethodScore&)>;
+
+constexpr std::size_t kSheetColumns = 12, kSheetRows = 2;
+// Share of the seeds in which a claim must hold.
+constexpr double kShareOfSeeds = 0.9;
+
+std::string placed(const char* method) { return std::string(method) + kPlaced; }
+
+double mean_of(const std::vector<double>& values) {
+  return mean_and_standard_error(values).mean;
+}
+
+double test_nll(const ImageMethodScore& score) { return mean_of(score.test_nll_nats); }
+double frechet(const ImageMethodScore& score) { return score.distances.frechet; }
+double f_8(const ImageMethodScore& score) { return score.distances.prd.f_8; }
+double f_one_8th(const ImageMethodScore& score) {
+  return score.distances.prd.f_one_8th;
+}
+double f_4(const ImageMethodScore& score) { return score.distances.prd.f_4; }
+double f_one_4th(const ImageMethodScore& score) {
+  return score.distances.prd.f_one_4th;
+}
+
+std::vector<double> over_seeds(const Seeds& seeds, const std::string& method,
+                               const Measure& measure) {
+  std::vector<double> values;
+  for (const auto& seed : seeds) values.push_back(measure(seed.score_of(method)));
+  return values;
+}
+
+std::string with_error(const std::vector<double>& values, int places) {
+  const auto found = mean_and_standard_error(values);
+  if (found.count < 2) return fmt::format("{:.{}f}", found.mean, places);
+  return fmt::format("{:.{}f} ± {:.{}f}", found.mean, places, found.standard_error,
+                     places);
+}
+
+std::string score_lines(const Seeds& seeds, std::int64_t dimensions) {
+  TextTable table({{"one image of everybody", Align::kLeft},
+                   {"test NLL (nats)"},
+                   {"bits per dimension"},
+                   {"Frechet"},
+                   {"F8"},
+                   {"F1/8"},
+                   {"F4"},
+                   {"F1/4"}});
+  for (const auto& method :
+       {std::string(kTraining), std::string(kBaseline), placed(kBaseline),
+        std::string(kAdjusted), placed(kAdjusted), std::string(kTruth)}) {
+    std::vector<std::string> cells = {method, "", ""};
+    if (!seeds.front().score_of(method).test_nll_nats.empty()) {
+      const auto nlls = over_seeds(seeds, method, test_nll);
+      cells[1] = with_error(nlls, 2);
+      cells[2] = fmt::format("{:.4f}", bits_per_dimension(-mean_of(nlls), dimensions));
+    }
+    for (const auto& measure : {frechet, f_8, f_one_8th, f_4, f_one_4th}) {
+      cells.push_back(with_error(over_seeds(seeds, method, measure), 3));
+    }
+    table.add_row(cells);
+  }
+  return table.markdown();
+}
+
+class Claims {
+ public:
+  explicit Claims(const Seeds& seeds) : seeds_(seeds) {}
+
+  // That a method has more than another of a measure, or less.
+  void add(const std::string& method, const std::string& against,
+           const std::string& what, const Measure& measure, bool more) {
+    auto low = over_seeds(seeds_, against, measure);
+    auto high = over_seeds(seeds_, method, measure);
+    if (!more) std::swap(low, high);
+    std::size_t wins = 0;
+    for (std::size_t i = 0; i < low.size(); ++i) wins += low[i] < high[i] ? 1 : 0;
+    const auto count = seeds_.size();
+    const auto bar = static_cast<std::size_t>(
+        std::ceil(kShareOfSeeds * static_cast<double>(count) - 1e-9));
+    std::string difference, p;
+    if (count > 1) {
+      const auto test = paired_test(low, high);
+      difference =
+          fmt::format("{:+.3f} ± {:.3f}", (more ? 1 : -1) * test.mean_difference,
+                      test.standard_error);
+      p = p_value_text(test.p_value);
+    }
+    table_.add_row({fmt::format("{}: {} than {}", method, what, against),
+                    fmt::format("{} of {}", bar, count),
+                    fmt::format("{} of {}", wins, count), difference, p,
+                    wins >= bar ? "yes" : "**no**"});
+  }
+
+  std::string markdown() const { return table_.markdown(); }
+
+ private:
+  const Seeds& seeds_;
+  TextTable table_{{{"claim", Align::kLeft},
+                    {"bar, seeds"},
+                    {"measured"},
+                    {"mean difference"},
+                    {"p"},
+                    {"holds", Align::kLeft}}};
+};
+
+std::string claims_table(const Seeds& seeds) {
+  Claims claims(seeds);
+  const auto compare = [&](const std::string& method, const std::string& against) {
+    claims.add(method, against, "lower test NLL (nats)", test_nll, false);
+    claims.add(method, against, "higher F8", f_8, true);
+    claims.add(method, against, "higher F1/8", f_one_8th, true);
+    claims.add(method, against, "lower Frechet distance", frechet, false);
+  };
+  compare(placed(kAdjusted), placed(kBaseline));
+  compare(placed(kAdjusted), kBaseline);
+  compare(kAdjusted, kBaseline);
+  return claims.markdown();
+}
+
+// The epochs of which a table is made: some at the beginning, then fewer.
+bool is_shown(std::int64_t epoch, std::int64_t last) {
+  return epoch == 1 || epoch == 2 || epoch == 5 || epoch % 10 == 0 || epoch == last;
+}
+
+std::string epoch_table(const UnbalancedSeed& seed, std::int64_t dimensions) {
+  TextTable table({{"epoch"},
+                   {"baseline: training"},
+                   {"validation"},
+                   {"adjusted: training"},
+                   {"validation"},
+                   {"mean rho"}});
+  const auto bits = [&](double nats) {
+    return fmt::format("{:.4f}", bits_per_dimension(-nats, dimensions));
+  };
+  for (std::size_t i = 0; i < seed.baseline_epochs.size(); ++i) {
+    const auto& baseline = seed.baseline_epochs[i];
+    const auto& adjusted = seed.adjusted_epochs.at(i);
+    if (!is_shown(baseline.epoch, std::ssize(seed.baseline_epochs))) continue;
+    table.add_row({std::to_string(baseline.epoch), bits(baseline.train_nll_nats),
+                   bits(baseline.valid_nll_nats), bits(adjusted.train_nll_nats),
+                   bits(adjusted.valid_nll_nats),
+                   fmt::format("{:.3f}", adjusted.mean_correlation)});
+  }
+  return table.markdown();
+}
+
+std::string learned_text(const Seeds& seeds, double truth) {
+  const auto rho = over_seeds(seeds, kAdjusted, [](const ImageMethodScore& score) {
+    return score.typical_correlation;
+  });
+  const auto epoch_of = [&](const char* method) {
+    return mean_of(over_seeds(seeds, method, [](const ImageMethodScore& score) {
+      return static_cast<double>(score.best_epoch);
+    }));
+  };
+  return fmt::format(
+      "\nThe people's correlations come out as {} on average; the numbers behind the "
+      "images have {}. Validation chooses epoch {:.0f} of the baseline and {:.0f} of "
+      "the adjusted flow on average.\n",
+      with_error(rho, 3), truth, epoch_of(kBaseline), epoch_of(kAdjusted));
+}
+
+std::string scores_as_csv(const Seeds& seeds, std::uint64_t first_seed) {
+  std::string lines =
+      "seed,people,largest,method,best_epoch,test_nll_nats,mean_rho,frechet,f8,"
+      "f1/8,f4,f1/4\n";
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    for (const auto& score : seeds[i].scores) {
+      lines += fmt::format(
+          "{},{},{},\"{}\",{},{},{},{},{},{},{},{}\n", first_seed + i, seeds[i].people,
+          seeds[i].largest, score.method, score.best_epoch,
+          score.test_nll_nats.empty() ? "" : fmt::format("{}", test_nll(score)),
+          score.typical_correlation, frechet(score), f_8(score), f_one_8th(score),
+          f_4(score), f_one_4th(score));
+    }
+  }
+  return lines;
+}
+
+std::string setting_text(const Seeds& seeds, const UnbalancedSetting& setting) {
+  const auto people_of = [&](auto UnbalancedSeed::*part) {
+    const auto [low, high] = std::minmax_element(
+        seeds.begin(), seeds.end(),
+        [&](const auto& a, const auto& b) { return a.*part < b.*part; });
+    return fmt::format("{} to {}", (*low).*part, (*high).*part);
+  };
+  const auto& images = setting.images;
+  return fmt::format(
+      "\nGrey images of {0} x {0} pixels show a shape on a shaded ground; standard "
+      "normal numbers decide them, of which the images of one person have a share of "
+      "{1} in common (`kinflow simulate --images`). The {2} training images are of {3} "
+      "people, and the one with most has {4}. Each seed simulates anew and trains the "
+      "same flow twice, {5} epochs in batches of {6}: *baseline* takes images as "
+      "independent, *adjusted* learns a correlation for each person (`--schedule "
+      "joint`). Of each, the epoch that validates best on {7} images. Both are scored "
+      "on {8} images of as many new people, and as many drawn images are compared with "
+      "{8} others of that law. *Placed*: the latents have their most likely mean given "
+      "the training images and the learned correlations, in place of 0; steps of a "
+      "training find it slowly where images depend. {9} and {10} show how far the "
+      "training images themselves, and further images of the true law, are away.\n\n",
+      images.side, images.identity_share, images.images,
+      people_of(&UnbalancedSeed::people), people_of(&UnbalancedSeed::largest),
+      setting.train.epochs, setting.train.batch_size, images.valid_images,
+      images.test_images, "*Training images*", "*balanced images*");
+}
+
+}  // namespace
+
+std::string unbalanced_tables(const Seeds& seeds, const UnbalancedSetting& setting) {
+  const auto dimensions = setting.images.side * setting.images.side;
+  return setting_text(seeds, setting) + score_lines(seeds, dimensions) +
+         learned_text(seeds, setting.images.identity_share) +
+         fmt::format(
+             "\nFrechet distances and F-scores are in the feature space {}, which is "
+             "no "
+             "Inception's; F8 weighs recall, F1/8 precision. Means over the seeds, ± "
+             "one standard error.\n"
+             "\n![Precision and recall of drawn images](unbalanced-images-prd.png)\n"
+             "\n![Images and draws](unbalanced-images-samples.png)\n"
+             "\nNLL of single images by epoch, first seed (bits per dimension):\n\n",
+             seeds.front().scores.front().distances.features) +
+         epoch_table(seeds.front(), dimensions) + "\n" + claims_table(seeds);
+}
+
+void write_unbalanced_curves(const std::string& path, const Seeds& seeds) {
+  PrdFigure figure{.title = "Precision and recall of drawn images",
+                   .subtitle = fmt::format(
+                       "features: {}, mean of {} seeds",
+                       seeds.front().scores.front().distances.features, seeds.size())};
+  for (const auto& method : {std::string(kBaseline), placed(kBaseline),
+                             std::string(kAdjusted), placed(kAdjusted)}) {
+    std::vector<PrdCurve> curves;
+    for (const auto& seed : seeds) {
+      curves.push_back(seed.score_of(method).distances.prd_curve);
+    }
+    const auto mean = mean_curve(curves);
+    figure.curves.push_back(
+        {.name = method, .precision = mean.precision, .recall = mean.recall});
+  }
+  write_prd_figure(path, figure);
+}
+
+void write_unbalanced_sheet(const std::string& path, const UnbalancedSeed& seed) {
+  SampleSheet sheet;
+  for (const auto& method : {std::string(kTruth), std::string(kTraining),
+                             placed(kBaseline), placed(kAdjusted)}) {
+    auto rows = sheet_rows(seed.score_of(method).samples, kSheetColumns);
+    rows.resize(std::min(rows.size(), kSheetRows));
+    rows.front().label = method;
+    sheet.rows.insert(sheet.rows.end(), rows.begin(), rows.end());
+  }
+  write_sample_sheet(path, sheet);
+}
+
+ExperimentReport reproduce_unbalanced_images(const ExperimentOptions& options,
+                                             Logger& logger) {
+  // Seeds run beside each other, each in one thread.
+  set_threads(1);
+  std::vector<StudyPart> parts;
+  for (const auto seed : seeds_of(options)) {
+    parts.push_back({fmt::format("images-{}", seed), [&, seed] {
+                       return to_json(run_unbalanced_seed(
+                           unbalanced_setting(seed, options.quick), options.stop));
+                     }});
+  }
+  const StudyFolder folder(options.directory,
+                           study_place(options, "unbalanced-images").description);
+  Seeds seeds;
+  const auto results = run_parts(parts, folder, options, logger);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    seeds.push_back(unbalanced_seed_from(results[i], folder.path_of(parts[i].name)));
+  }
+  ExperimentReport report;
+  report.pictures = {options.directory + "/unbalanced-images-prd.png",
+                     options.directory + "/unbalanced-images-samples.png"};
+  write_unbalanced_curves(report.pictures[0], seeds);
+  write_unbalanced_sheet(report.pictures[1], seeds.front());
+  report.markdown =
+      heading("Images with unbalanced repeats", options) +
+      provenance(options, "unbalanced-images", folder.seconds()) +
+      (options.quick ? "\nLeft out by --quick: most images and epochs, most of the "
+                       "network, and all seeds but two unless --seeds says otherwise.\n"
+                     : "") +
+      unbalanced_tables(seeds, unbalanced_setting(options.first_seed, options.quick));
+  write_file_atomically(options.directory + "/scores.csv",
+                        scores_as_csv(seeds, options.first_seed));
+  write_report(options.directory, "unbalanced-images", report);
+  return report;
+}
+
+}  // namespace kinflow
