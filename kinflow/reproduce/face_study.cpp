@@ -1,6 +1,7 @@
 // Training and scoring the methods of a study of faces.
 #include "kinflow/reproduce/face_study.h"
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <charconv>
@@ -13,6 +14,7 @@
 #include "kinflow/train/images/image_fit.h"
 #include "kinflow/train/images/image_names.h"
 #include "kinflow/train/images/image_run.h"
+#include "kinflow/train/images/latent_place.h"
 #include "kinflow/train/run_folder.h"
 
 namespace kinflow {
@@ -203,10 +205,20 @@ ImageModel FaceStudy::train(const FaceMethod& method) {
       named.info(fmt::format("best validation {:.4f} bits per dimension, at epoch {}",
                              result.valid_bits_per_dimension, result.best_epoch));
     } catch (const Interrupted&) {
+      folder_->write_seconds();
       throw Interrupted("interrupted; the same command goes on");
     }
   }
   return load_image_model(model_path_of(directory), device_);
+}
+
+std::vector<double> FaceStudy::placed_nlls(const ImageModel& model) const {
+  const auto rows = rows_of(data_.fit.train);
+  const auto mean = most_likely_mean(
+      image_latents(*model.flow, rows, options_.first_seed), rows.person,
+      at::tensor(model.dependence.parameters, at::kDouble));
+  return numbers_of(
+      image_nll_around(mean, *model.flow, rows_of(data_.test), options_.first_seed));
 }
 
 std::optional<ImageMethodScore> FaceStudy::find(const FaceMethod& method) const {
@@ -224,6 +236,7 @@ ImageMethodScore FaceStudy::run(const FaceMethod& method) {
                              .samples = data_.test.images(),
                              .features = features_.get()},
                             kKeptSamples);
+  score.placed_nll_nats = placed_nlls(model);
   score.best_epoch = model.record.at("best_epoch");
   score.valid_nll_nats = model.record.at("valid_nll_nats");
   score.skipped_steps = model.record.at("skipped_steps");

@@ -1,0 +1,119 @@
+// The study of unbalanced images, in its smallest form.
+#include "kinflow/reproduce/unbalanced_images.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "kinflow/core/error.h"
+#include "kinflow/reproduce/experiments.h"
+#include "tests/data/helpers.h"
+
+namespace kinflow {
+namespace {
+
+using namespace unbalanced_method;
+
+ImageMethodScore score(const std::string& method, double nll, double overlap) {
+  ImageMethodScore made{.method = method, .best_epoch = 1};
+  made.test_nll_nats = {nll, nll + 1};
+  made.distances.features = "f";
+  made.distances.frechet = 1 - overlap;
+  made.distances.prd_curve = {{0, overlap, overlap}, {overlap, overlap, 0}};
+  made.distances.prd = prd_scores(made.distances.prd_curve);
+  made.samples = {.channels = 1, .height = 1, .width = 1, .values = {7}};
+  return made;
+}
+
+// A seed with NLLs and overlaps of the baseline and of the adjusted flow.
+UnbalancedSeed made_seed(double baseline, double adjusted, double baseline_overlap,
+                         double adjusted_overlap) {
+  UnbalancedSeed seed{.people = 9, .largest = 5};
+  const std::string placed = kPlaced;
+  seed.scores = {score(kBaseline, baseline, baseline_overlap),
+                 score(kBaseline + placed, baseline, baseline_overlap),
+                 score(kAdjusted, adjusted + 5, adjusted_overlap / 2),
+                 score(kAdjusted + placed, adjusted, adjusted_overlap),
+                 score(kTraining, 0, 0.5),
+                 score(kTruth, 0, 0.9)};
+  seed.scores[4].test_nll_nats.clear();
+  seed.scores[5].test_nll_nats.clear();
+  seed.baseline_epochs = seed.adjusted_epochs = {{1, 30, 40, 0.1}};
+  return seed;
+}
+
+std::string row_of(const std::string& report, const std::string& beginning) {
+  const auto at = report.find("| " + beginning);
+  if (at == report.npos) return {};
+  return report.substr(at, report.find('\n', at) - at);
+}
+
+TEST(UnbalancedTables, CountTheSeedsInWhichAClaimHolds) {
+  std::vector<UnbalancedSeed> seeds;
+  for (int i = 0; i < 10; ++i) {
+    // NLL is lower in all, recall higher in eight.
+    seeds.push_back(made_seed(50 + i, 45 + 0.9 * i, 0.6, i < 8 ? 0.8 : 0.5));
+  }
+  const auto tables = unbalanced_tables(seeds, unbalanced_setting(1, true));
+  const auto nll =
+      row_of(tables, "adjusted, placed: lower test NLL (nats) than baseline, placed");
+  EXPECT_NE(nll.find("9 of 10 | 10 of 10 | -5.450 ± "), std::string::npos) << nll;
+  EXPECT_NE(nll.find("| yes |"), std::string::npos) << nll;
+  const auto recall = row_of(tables, "adjusted, placed: higher F8 than baseline |");
+  EXPECT_NE(recall.find("| 8 of 10 |"), std::string::npos) << recall;
+  EXPECT_NE(recall.find("**no**"), std::string::npos) << recall;
+  const auto as_trained = row_of(tables, "adjusted: higher F8 than baseline");
+  EXPECT_NE(as_trained.find("| 0 of 10 |"), std::string::npos) << as_trained;
+  const auto mean = row_of(tables, "baseline, placed |");
+  EXPECT_NE(mean.find("55.00 ± "), std::string::npos) << mean;
+}
+
+TEST(UnbalancedSeed, ComesBackFromItsJson) {
+  const auto written = to_json(made_seed(3, 2, 0.1, 0.2));
+  EXPECT_EQ(to_json(unbalanced_seed_from(written, "file")), written);
+}
+
+TEST(UnbalancedImages, TrainBothMethodsWithTheSameSteps) {
+  const auto setting = unbalanced_setting(3, true);
+  const auto seed = run_unbalanced_seed(setting, nullptr);
+  EXPECT_EQ(std::ssize(seed.baseline_epochs), setting.train.epochs);
+  EXPECT_EQ(std::ssize(seed.adjusted_epochs), setting.train.epochs);
+  EXPECT_LT(seed.people, setting.images.images / 5);
+  const auto& baseline = seed.score_of(kBaseline);
+  const auto& adjusted = seed.score_of(kAdjusted);
+  EXPECT_TRUE(baseline.correlations.empty());
+  EXPECT_FALSE(adjusted.correlations.empty());
+  EXPECT_NE(baseline.test_nll_nats, adjusted.test_nll_nats);
+  EXPECT_NE(adjusted.test_nll_nats,
+            seed.score_of(std::string(kAdjusted) + kPlaced).test_nll_nats);
+  // Further images of the law are nearer than those of a short training.
+  EXPECT_LT(seed.score_of(kTruth).distances.frechet, baseline.distances.frechet);
+  EXPECT_EQ(to_json(run_unbalanced_seed(setting, nullptr)), to_json(seed));
+}
+
+TEST(UnbalancedImages, AStudyThatWasStoppedGoesOn) {
+  const TemporaryFolder folder;
+  Logger silent;
+  ExperimentOptions options{
+      .directory = folder.path("study"), .seeds = 2, .threads = 2, .quick = true};
+  const std::atomic<bool> stop = true;
+  options.stop = &stop;
+  EXPECT_THROW(reproduce_unbalanced_images(options, silent), Interrupted);
+  options.stop = nullptr;
+  const auto report = reproduce_unbalanced_images(options, silent);
+  for (const auto* text : {"## Images with unbalanced repeats", "2 seeds from 4000",
+                           "| adjusted, placed |", "| balanced images |", "mean rho"}) {
+    EXPECT_NE(report.markdown.find(text), std::string::npos) << text;
+  }
+  EXPECT_EQ(content_of(folder.path("study/unbalanced-images.md")), report.markdown);
+  const auto scores = content_of(folder.path("study/scores.csv"));
+  EXPECT_NE(scores.find("\n4001,"), std::string::npos) << scores;
+  for (const auto& picture : report.pictures) {
+    EXPECT_GT(std::filesystem::file_size(picture), 1000U) << picture;
+  }
+}
+
+}  // namespace
+}  // namespace kinflow
