@@ -5,7 +5,7 @@ DEMO_OUT ?= demo
 
 PACKAGES := g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas-dev \
             liblapacke-dev libcli11-dev nlohmann-json3-dev libfmt-dev libpng-dev \
-            libgtest-dev zlib1g-dev
+            libjpeg-dev libgtest-dev zlib1g-dev
 
 .PHONY: demo test build tool configure setup test-sanitize fuzz bench bench-peers \
         format clean
@@ -44,9 +44,9 @@ fuzz:
 	cmake -S . -B build/fuzz -G Ninja -DKINFLOW_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo
 	cmake --build build/fuzz -j $(JOBS)
-	for reader in table safetensors relationship people_table; do mkdir -p build/fuzz/corpus_$$reader && \
+	for reader in table safetensors relationship people_table image; do mkdir -p build/fuzz/corpus_$$reader && \
 	  build/fuzz/tests/fuzz/fuzz_$$reader build/fuzz/corpus_$$reader \
-	    tests/fuzz/seeds/$$reader -max_total_time=$(FUZZ_SECONDS) -max_len=600 \
+	    tests/fuzz/seeds/$$reader -max_total_time=$(FUZZ_SECONDS) -max_len=700 \
 	    -timeout=10 || exit 1; done
 
 ## Speed of the parts of a training step and of whole epochs.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "image_commands.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/evaluate/likelihood.h"
@@ -26,6 +27,7 @@ struct Given {
   std::vector<std::string> keep;
   bool json = false, drop_missing = false;
   std::int64_t threads = 1;
+  EvaluateImagesGiven images;
 };
 
 // Names and values in the order in which they are shown.
@@ -116,7 +118,6 @@ void run(const Given& given, Console& console) {
     inputs.insert(inputs.end(), {given.table, given.given});
     check_not_an_input(given.out, inputs);
   }
-  set_threads(given.threads);
   const auto model =
       load_model(model_path_of(given.run), find_device(given.device), at::kDouble);
   const auto dependence = dependence_of(given, model);
@@ -139,19 +140,30 @@ void run(const Given& given, Console& console) {
   print(likelihood, nullptr, given.json);
 }
 
+void run_images(const Given& given, const std::string& model, Console& console) {
+  auto images = given.images;
+  images.model = model;
+  images.path = given.table;
+  images.out = given.out;
+  images.device = given.device;
+  images.json = given.json;
+  evaluate_images(images, console);
+}
+
 }  // namespace
 
 void add_evaluate(CLI::App& app, Console& console) {
   auto given = std::make_shared<Given>();
-  auto* verb = app.add_subcommand("evaluate", "Likelihood of a table under a model");
+  auto* verb = app.add_subcommand("evaluate",
+                                  "Likelihood of a table or of images under a model");
   verb->add_option("run", given->run, "Run folder or model file")->required();
-  verb->add_option("table", given->table, "Table to score")->required();
+  verb->add_option("table", given->table, "Table to score, or images")->required();
   verb->add_option("--given", given->given,
                    "Table of observed rows: score the others given these");
   add_dependence_options(*verb, given->dependence);
   add_parameter(*verb, given->parameter);
-  auto* out = verb->add_option("--out", given->out,
-                               "Table to write with the log-density of every row");
+  auto* out = verb->add_option(
+      "--out", given->out, "Table to write with the log-density of every row or image");
   add_list(*verb, "--keep", given->keep,
            "Columns to copy to the --out table, comma-separated")
       ->needs(out);
@@ -161,7 +173,19 @@ void add_evaluate(CLI::App& app, Console& console) {
   verb->add_option("--device", given->device, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   add_threads(*verb, given->threads);
-  verb->callback([given, &console] { run(*given, console); });
+  mark_table_options(*verb, {"--out", "--json", "--device", "--threads"});
+  add_evaluate_images_options(*verb, given->images);
+  verb->callback([given, verb, &console] {
+    set_threads(given->threads);
+    const auto model = model_path_of(given->run);
+    const auto kind = model_kind(model);
+    check_options_for(*verb, kind);
+    if (kind == ModelKind::images) {
+      run_images(*given, model, console);
+    } else {
+      run(*given, console);
+    }
+  });
 }
 
 }  // namespace kinflow::cli

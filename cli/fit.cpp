@@ -8,7 +8,9 @@
 
 #include "commands.h"
 #include "fit_options.h"
+#include "image_options.h"
 #include "kinflow/core/error.h"
+#include "kinflow/train/images/image_fit.h"
 
 namespace kinflow::cli {
 namespace {
@@ -16,8 +18,9 @@ namespace {
 // What was typed.
 struct Given {
   FitGiven fit;
+  ImageFitGiven images;
   std::string resume, out;
-  double checkpoint_seconds = FitPlace{}.checkpoint_seconds;
+  std::optional<double> checkpoint_seconds;
 };
 
 // A resumed run has its own options.
@@ -32,17 +35,61 @@ void check_alone(const CLI::App& verb) {
   }
 }
 
+FitPlace place_of(const Given& given, double checkpoint_seconds) {
+  const bool resume = !given.resume.empty();
+  return {.directory = resume ? given.resume : given.out,
+          .resume = resume,
+          .checkpoint_seconds = given.checkpoint_seconds.value_or(checkpoint_seconds),
+          .stop = &stop_requested()};
+}
+
+void fit_table(const Given& given, const CLI::App& verb, Console& console) {
+  if (given.resume.empty()) check_options_for(verb, ModelKind::table);
+  if (given.fit.flow == "glow") {
+    throw InputError("--flow: expected --images beside glow, found none");
+  }
+  if (given.fit.precision == "mixed") {
+    throw InputError("--precision: expected --images beside mixed, found none");
+  }
+  const auto place = place_of(given, FitPlace{}.checkpoint_seconds);
+  const auto chosen =
+      place.resume ? read_run_request(given.resume) : given.fit.resolve();
+  const auto result = fit(chosen, place, console);
+  const auto members = result.model.members();
+  fmt::print("{}: valid NLL {:.4f} nats at epoch {} of {}, {}{}, {} s\n",
+             place.directory, result.valid_nll_nats, result.best_epoch, result.epochs,
+             result.model.dependence.summary(),
+             members > 1 ? fmt::format(", mixture of {} members", members) : "",
+             fmt::format("{:.1f}", result.seconds));
+}
+
+void fit_image_set(const Given& given, const CLI::App& verb, Console& console) {
+  const auto place = place_of(given, kImageCheckpointSeconds);
+  const auto chosen = place.resume ? read_image_run_request(given.resume)
+                                   : given.images.resolve(verb, given.fit);
+  const auto result = fit_images(chosen, place, console);
+  fmt::print(
+      "{}: valid NLL {:.4f} nats, {:.4f} bits per dimension, at epoch {} of {}, "
+      "{}, {:.1f} s\n",
+      place.directory, result.valid_nll_nats, result.valid_bits_per_dimension,
+      result.best_epoch, result.epochs, result.model.dependence.summary(),
+      result.seconds);
+}
+
 }  // namespace
 
 void add_fit(CLI::App& app, Console& console) {
   auto given = std::make_shared<Given>();
-  auto* verb = app.add_subcommand("fit", "Train a flow on dependent rows");
+  auto* verb = app.add_subcommand("fit", "Train a flow on dependent rows or images");
   add_fit_options(*verb, given->fit);
+  add_image_fit_options(*verb, given->fit, given->images);
   auto& request = given->fit.request;
   add_threads(*verb, request.threads);
   add_device(*verb, request.device);
-  verb->add_option("--checkpoint-seconds", given->checkpoint_seconds,
-                   "Time between two checkpoints; 0: after every epoch")
+  verb->add_option(
+          "--checkpoint-seconds", given->checkpoint_seconds,
+          "Time between two checkpoints; 0: after every epoch (default: 5, of images "
+          "120)")
       ->check(number_in(0, 1e9));
   verb->add_option("--out", given->out, "Run folder to make");
   verb->add_option(
@@ -58,18 +105,8 @@ void add_fit(CLI::App& app, Console& console) {
     if (!resume && (given->fit.request.data.table.empty() || given->out.empty())) {
       throw InputError("fit: expected a table and --out RUN (see --help)");
     }
-    const auto chosen = resume ? read_run_request(given->resume) : given->fit.resolve();
-    const FitPlace place{.directory = resume ? given->resume : given->out,
-                         .resume = resume,
-                         .checkpoint_seconds = given->checkpoint_seconds,
-                         .stop = &stop_requested()};
-    const auto result = fit(chosen, place, console);
-    const auto members = result.model.members();
-    fmt::print("{}: valid NLL {:.4f} nats at epoch {} of {}, {}{}, {} s\n",
-               place.directory, result.valid_nll_nats, result.best_epoch, result.epochs,
-               result.model.dependence.summary(),
-               members > 1 ? fmt::format(", mixture of {} members", members) : "",
-               fmt::format("{:.1f}", result.seconds));
+    const bool images = resume ? is_image_run(given->resume) : given->images.images;
+    (images ? fit_image_set : fit_table)(*given, *verb, console);
   });
 }
 

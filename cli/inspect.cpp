@@ -5,14 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "commands.h"
+#include "image_commands.h"
+#include "inspect_parts.h"
 #include "kinflow/core/log.h"
-#include "kinflow/data/table.h"
 #include "kinflow/report/text_table.h"
 #include "kinflow/train/model.h"
 #include "kinflow/train/names.h"
@@ -21,66 +20,7 @@
 namespace kinflow::cli {
 namespace {
 
-constexpr std::size_t kShownBlocks = 10;
-
-nlohmann::json dependence_json(const LearnedDependence& dependence) {
-  nlohmann::json json = {{"kind", name_of(dependence_kind_names(), dependence.kind)}};
-  const auto& parameters = dependence.parameters;
-  switch (dependence.kind) {
-    case DependenceKind::independent:
-      break;
-    case DependenceKind::blocks:
-      json["column"] = dependence.column;
-      json["typical_rho"] = dependence.typical_parameter();
-      json["blocks"] = nlohmann::json::array();
-      for (std::size_t i = 0; i < dependence.labels.size(); ++i) {
-        json["blocks"].push_back({{"label", dependence.labels[i]},
-                                  {"rows", dependence.sizes[i]},
-                                  {"rho", parameters[i]}});
-      }
-      break;
-    case DependenceKind::relationship:
-      json["lambda"] = parameters.at(0);
-      break;
-    case DependenceKind::time:
-      json["kernel"] = name_of(time_kernel_names(), dependence.time_kernel);
-      json["lambda"] = parameters.at(0);
-      json["gamma"] = parameters.at(1);
-      break;
-    case DependenceKind::sum:
-      json["own_share"] = parameters.at(0);
-      json["parts"] = nlohmann::json::array();
-      for (std::size_t i = 0; i < dependence.parts.size(); ++i) {
-        json["parts"].push_back(
-            {{"part", dependence.parts[i]}, {"weight", parameters.at(i + 1)}});
-      }
-      break;
-    case DependenceKind::unstructured:
-      json["precision_factor"] = parameters;
-      break;
-  }
-  return json;
-}
-
-// The columns of metrics.csv, for a run folder, without epochs whose NLL was not
-// finite.
-nlohmann::json history_json(const std::string& run) {
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(run, ignored)) return nlohmann::json::array();
-  const auto table = read_table(RunFolder::open(run).metrics_path());
-  auto history = nlohmann::json::array();
-  const auto numbers =
-      numeric_matrix(table, {"epoch", "replica", "valid_nll_nats", "typical_parameter"},
-                     {.missing = MissingPolicy::drop});
-  for (std::int64_t i = 0; i < numbers.rows; ++i) {
-    const auto* row = &numbers.values[static_cast<std::size_t>(4 * i)];
-    history.push_back({{"epoch", static_cast<std::int64_t>(row[0])},
-                       {"replica", static_cast<std::int64_t>(row[1])},
-                       {"valid_nll_nats", row[2]},
-                       {"typical_parameter", row[3]}});
-  }
-  return history;
-}
+constexpr std::size_t kShownEstimates = 10;
 
 // What the record, which may hold anything, says of a member; null where it does not.
 nlohmann::json of_member(const Model& model, std::int64_t member,
@@ -134,15 +74,6 @@ void print_json(const Model& model, const std::string& run) {
   fmt::print("{}\n", json.dump(2));
 }
 
-// A value of the record, which may hold anything; "?" where it does not have it.
-std::string text_at(const nlohmann::json& record, const std::string& pointer) {
-  const nlohmann::json::json_pointer place(pointer);
-  if (!record.contains(place)) return "?";
-  const auto& value = record.at(place);
-  if (value.is_number_float()) return format_nats(value.get<double>());
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 std::string flow_line(const Model& model) {
   const auto& options = model.flow->options();
   auto line = fmt::format("{} coupling, {} layers, networks {}",
@@ -182,7 +113,7 @@ void print_inference(const nlohmann::json& record) {
                    {"95% from"},
                    {"to"}});
   const auto estimates = part_of(inference, "estimates", Kind::array);
-  const auto shown = std::min(kShownBlocks, estimates.size());
+  const auto shown = std::min(kShownEstimates, estimates.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& row = estimates[i];
     if (!row.is_object()) return;
@@ -222,24 +153,6 @@ void print_inference(const nlohmann::json& record) {
   if (shown > 0 || !test.empty()) {
     fmt::print(
         "The flow is taken as known: on small tables intervals are too narrow.\n");
-  }
-}
-
-void print_blocks(const LearnedDependence& dependence) {
-  std::vector<std::size_t> order(dependence.labels.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return dependence.sizes[a] > dependence.sizes[b];
-  });
-  TextTable table({{"largest blocks", Align::kLeft}, {"rows"}, {"rho"}});
-  for (std::size_t i = 0; i < std::min(kShownBlocks, order.size()); ++i) {
-    table.add_row({dependence.labels[order[i]],
-                   std::to_string(dependence.sizes[order[i]]),
-                   fmt::format("{:.4f}", dependence.parameters[order[i]])});
-  }
-  fmt::print("\n{}", table.plain());
-  if (order.size() > kShownBlocks) {
-    fmt::print("... and {} more (--json shows all)\n", order.size() - kShownBlocks);
   }
 }
 
@@ -306,17 +219,7 @@ void print_text(const Model& model, const std::string& run) {
   }
   if (dependence.kind == DependenceKind::blocks) print_blocks(dependence);
   print_inference(model.record);
-  const auto history = history_json(run);
-  if (history.empty()) return;
-  TextTable epochs({{"epoch"}, {"replica"}, {"valid NLL"}, {"typical parameter"}});
-  const std::size_t stride = std::max<std::size_t>(1, history.size() / 10);
-  for (std::size_t i = 0; i < history.size(); i += stride) {
-    const auto& row = history[i];
-    epochs.add_row({row["epoch"].dump(), row["replica"].dump(),
-                    fmt::format("{:.4f}", row["valid_nll_nats"].get<double>()),
-                    fmt::format("{:.4f}", row["typical_parameter"].get<double>())});
-  }
-  fmt::print("\n{}", epochs.plain());
+  print_history(run);
 }
 
 }  // namespace
@@ -331,7 +234,12 @@ void add_inspect(CLI::App& app, Console& /*console*/) {
   verb->add_option("run", given->run, "Run folder or model file")->required();
   verb->add_flag("--json", given->json, "Print JSON");
   verb->callback([given] {
-    const auto model = load_model(model_path_of(given->run));
+    const auto path = model_path_of(given->run);
+    if (model_kind(path) == ModelKind::images) {
+      inspect_images(path, given->run, given->json);
+      return;
+    }
+    const auto model = load_model(path);
     given->json ? print_json(model, given->run) : print_text(model, given->run);
   });
 }

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "image_commands.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/table.h"
@@ -28,6 +29,7 @@ struct Given {
   std::vector<double> parameter;
   std::uint64_t seed = 0;
   std::int64_t threads = 1;
+  SampleImagesGiven images;
 };
 
 // Rows that are to be drawn: how many, what tells their dependence, and the columns
@@ -248,7 +250,7 @@ void draw_independent(const Given& given, const DependenceRequest& request,
 }
 
 void run(const Given& given, Console& console) {
-  set_threads(given.threads);
+  if (given.out.empty()) throw InputError("--out is required (see --help)");
   table_format(given.out);
   auto inputs = input_files(given.dependence.resolve());
   inputs.insert(inputs.end(), {given.given, given.rows_of});
@@ -270,21 +272,32 @@ void run(const Given& given, Console& console) {
               drawn.text);
 }
 
+void run_images(const Given& given, const std::string& model, Console& console) {
+  auto images = given.images;
+  images.model = model;
+  images.known = given.given;
+  images.out = given.out;
+  images.count = given.rows;
+  images.parameter = given.parameter;
+  images.seed = given.seed;
+  sample_images(images, console);
+}
+
 }  // namespace
 
 void add_sample(CLI::App& app, Console& console) {
   auto given = std::make_shared<Given>();
-  auto* verb = app.add_subcommand("sample", "Draw rows from a model");
+  auto* verb = app.add_subcommand("sample", "Draw rows or images from a model");
   verb->add_option("run", given->run, "Run folder or model file")->required();
-  verb->add_option("--rows", given->rows,
-                   "Rows to draw; with --given, of every block or in all")
+  verb->add_option("--rows,--n", given->rows,
+                   "Rows or images to draw; with --given, of every block or in all")
       ->check(integer_in(1, 1'000'000'000));
   auto* table = verb->add_option(
       "--for", given->rows_of,
       "Table with a row for each row to draw: its group, id, time and context columns");
-  auto* observed =
-      verb->add_option("--given", given->given,
-                       "Table of observed rows: draw further rows that depend on them");
+  auto* observed = verb->add_option(
+      "--given", given->given,
+      "Observed rows or images: draw further ones that depend on them");
   add_list(*verb, "--block-sizes", given->block_sizes,
            "Draw correlated rows in blocks of these sizes, comma-separated, repeated "
            "until --rows")
@@ -295,9 +308,22 @@ void add_sample(CLI::App& app, Console& console) {
   add_parameter(*verb, given->parameter);
   add_seed(*verb, given->seed, "Seed of the draws");
   add_threads(*verb, given->threads);
-  verb->add_option("--out", given->out, "Table to write: .csv, .tsv or .npy")
-      ->required();
-  verb->callback([given, &console] { run(*given, console); });
+  verb->add_option("--out", given->out,
+                   "Table to write: .csv, .tsv or .npy; images: a folder or .npy");
+  mark_table_options(
+      *verb, {"--rows", "--given", "--parameter", "--seed", "--threads", "--out"});
+  add_sample_images_options(*verb, given->images);
+  verb->callback([given, verb, &console] {
+    set_threads(given->threads);
+    const auto model = model_path_of(given->run);
+    const auto kind = model_kind(model);
+    check_options_for(*verb, kind);
+    if (kind == ModelKind::images) {
+      run_images(*given, model, console);
+    } else {
+      run(*given, console);
+    }
+  });
 }
 
 }  // namespace kinflow::cli

@@ -1,4 +1,5 @@
-// kinflow simulate: the paper's synthetic data, or a cohort with genotypes, as files.
+// kinflow simulate: the paper's synthetic data, a cohort with genotypes, or images of
+// people, as files.
 #include "kinflow/data/simulate.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "commands.h"
 #include "kinflow/core/error.h"
 #include "kinflow/genetics/simulate_cohort.h"
+#include "kinflow/images/simulate_images.h"
 #include "options.h"
 
 namespace kinflow::cli {
@@ -18,36 +20,44 @@ namespace {
 
 struct Given {
   bool is_cohort = false;
+  bool are_images = false;
   std::uint64_t seed = 0;
   std::string out;
-  std::vector<CLI::Option*> of_shapes, of_cohorts;  // what only one of the two takes
-  // Without --cohort:
+  std::vector<CLI::Option*> of_shapes, of_cohorts, of_images;  // what only one takes
+  // All but --cohort; where not given, each has its own number.
+  CLI::Option* rows = nullptr;
+  CLI::Option* valid_rows = nullptr;
+  CLI::Option* test_rows = nullptr;
+  // With neither --cohort nor --images, and the numbers of rows of --images:
   SimulateOptions options;
   std::string shape = "abs";
   std::string dependence = "blocks";
-  CLI::Option* rows = nullptr;
   // With --cohort:
   SimulateCohortOptions cohort;
   std::vector<std::string> families;
   CohortWork work;
+  // With --images:
+  SimulateImagesOptions images;
 };
 
 void add_shape_options(CLI::App& verb, Given& given) {
   auto& options = given.options;
   given.rows = verb.add_option("--rows", options.rows,
-                               "Training rows (relationship: 5000 if not given)")
+                               "Training rows or images (if not given: relationship "
+                               "5000, images 4000)")
                    ->check(integer_in(2, 1'000'000'000));
+  given.valid_rows = verb.add_option("--valid-rows", options.valid_rows,
+                                     "Independent validation rows (images: 1000)")
+                         ->check(integer_in(1, 1'000'000'000));
+  given.test_rows = verb.add_option("--test-rows", options.test_rows,
+                                    "Independent test rows (images: 2000)")
+                        ->check(integer_in(1, 1'000'000'000));
   given.of_shapes = {
       verb.add_option("--shape", given.shape, "Density in the plane")
           ->check(CLI::IsMember(
               {"abs", "crescent", "crescent-cubed", "sign", "sine-wave"})),
       verb.add_option("--dependence", given.dependence, "How the training rows depend")
           ->check(CLI::IsMember({"blocks", "relationship"})),
-      given.rows,
-      verb.add_option("--valid-rows", options.valid_rows, "Independent validation rows")
-          ->check(integer_in(1, 1'000'000'000)),
-      verb.add_option("--test-rows", options.test_rows, "Independent test rows")
-          ->check(integer_in(1, 1'000'000'000)),
       verb.add_option("--lambda", options.lambda,
                       "Share of independent variance (relationship; default: random)")
           ->check(number_in(0, 1))};
@@ -109,7 +119,24 @@ void add_cohort_options(CLI::App& verb, Given& given) {
   given.of_cohorts.push_back(add_threads(verb, given.work.threads));
 }
 
-/// InputError where an option of the other kind of data was given.
+void add_image_options(CLI::App& verb, Given& given) {
+  verb.add_flag("--images", given.are_images,
+                "Images of people, a few with most of them; the options below are its "
+                "own, besides --rows, --valid-rows and --test-rows");
+  auto& options = given.images;
+  given.of_images = {
+      verb.add_option("--side", options.side, "Pixels of a side, a multiple of 4")
+          ->check(integer_in(8, 64)),
+      verb.add_flag("--rgb", options.rgb, "In colours"),
+      verb.add_option("--identity-share", options.identity_share,
+                      "Share of variance that a person's images have in common")
+          ->check(number_in(0, 1)),
+      verb.add_option("--largest-person", options.largest_person,
+                      "Most training images of a person")
+          ->check(integer_in(1, 1'000'000'000))};
+}
+
+/// InputError where an option of another kind of data was given.
 void refuse(const std::vector<CLI::Option*>& options, const char* expected) {
   for (const auto* option : options) {
     if (option->count() == 0) continue;
@@ -151,22 +178,57 @@ void simulate_people(Given& given) {
   fmt::print("{}", cohort_report(cohort));
 }
 
+void simulate_pictures(Given& given, Console& console) {
+  auto& chosen = given.images;
+  chosen.seed = given.seed;
+  if (given.rows->count() > 0) chosen.images = given.options.rows;
+  if (given.valid_rows->count() > 0) chosen.valid_images = given.options.valid_rows;
+  if (given.test_rows->count() > 0) chosen.test_images = given.options.test_rows;
+  const auto simulation = simulate_images(chosen);
+  write_simulated_images(given.out, simulation);
+  console.info(
+      fmt::format("{}: {} training images of {} people, {} x {} {}, identity share {}",
+                  given.out, chosen.images, simulation.train.people(), chosen.side,
+                  chosen.side, chosen.rgb ? "RGB" : "grey", chosen.identity_share));
+}
+
+/// InputError for options that the chosen kind of data does not take.
+void check_kind(const Given& given) {
+  if (given.is_cohort && given.are_images) {
+    throw InputError("--images: expected none with --cohort, found it");
+  }
+  if (given.is_cohort) {
+    refuse({given.rows, given.valid_rows, given.test_rows}, "none with --cohort");
+    refuse(given.of_shapes, "none with --cohort");
+  } else {
+    refuse(given.of_cohorts, "it with --cohort only");
+  }
+  if (given.are_images) {
+    refuse(given.of_shapes, "none with --images");
+  } else {
+    refuse(given.of_images, "it with --images only");
+  }
+}
+
 }  // namespace
 
 void add_simulate(CLI::App& app, Console& console) {
   auto given = std::make_shared<Given>();
   auto* verb = app.add_subcommand(
-      "simulate", "Simulate the paper's dependent data, or a cohort with genotypes");
+      "simulate",
+      "Simulate the paper's dependent data, a cohort with genotypes, or images");
   add_shape_options(*verb, *given);
   add_seed(*verb, given->seed, "Seed of all random numbers");
   verb->add_option("--out", given->out, "Folder to write")->required();
   add_cohort_options(*verb, *given);
+  add_image_options(*verb, *given);
   verb->callback([given, &console] {
+    check_kind(*given);
     if (given->is_cohort) {
-      refuse(given->of_shapes, "none with --cohort");
       simulate_people(*given);
+    } else if (given->are_images) {
+      simulate_pictures(*given, console);
     } else {
-      refuse(given->of_cohorts, "it with --cohort only");
       simulate_shape(*given, console);
     }
   });

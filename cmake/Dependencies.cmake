@@ -13,6 +13,8 @@ find_package(Threads REQUIRED)
 kinflow_need(fmt "apt install libfmt-dev")
 kinflow_need(nlohmann_json "apt install nlohmann-json3-dev")
 kinflow_need(ZLIB "apt install zlib1g-dev")
+kinflow_need(PNG "apt install libpng-dev")
+kinflow_need(JPEG "apt install libjpeg-dev")
 
 # OpenBLAS by name: Debian's reference BLAS is many times slower.
 find_library(KINFLOW_OPENBLAS_LIBRARY openblas
@@ -50,7 +52,6 @@ if(NOT KINFLOW_FUZZ)
   endif()
   kinflow_need(Torch "apt install libtorch-dev")
   kinflow_need(CLI11 "apt install libcli11-dev")
-  kinflow_need(PNG "apt install libpng-dev")
   if(KINFLOW_TESTS)
     kinflow_need(GTest "apt install libgtest-dev")
   endif()

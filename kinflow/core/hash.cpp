@@ -1,5 +1,7 @@
-// Multiplication and shifts on four words at a time.
+// Multiplication and shifts on four words at a time, and byte by byte.
 #include "kinflow/core/hash.h"
+
+#include <fmt/format.h>
 
 #include <bit>
 #include <cstddef>
@@ -43,5 +45,13 @@ std::uint64_t hash_of(std::span<const double> values, std::uint64_t seed) {
   for (const std::uint64_t lane : lanes) result = mix(result ^ lane);
   return result;
 }
+
+void ByteHash::add(std::string_view bytes) {
+  for (const char byte : bytes) {
+    hash_ = (hash_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3ULL;
+  }
+}
+
+std::string ByteHash::text() const { return fmt::format("fnv1a64:{:016x}", hash_); }
 
 }  // namespace kinflow

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 
 namespace kinflow {
 
@@ -12,5 +14,16 @@ namespace kinflow {
 /// with one hash.
 /// @param seed  hashes with different seeds have nothing to do with each other
 std::uint64_t hash_of(std::span<const double> values, std::uint64_t seed = 0);
+
+/// FNV-1a of 64 bits over bytes that come in parts, as records of runs name it.
+class ByteHash {
+ public:
+  void add(std::string_view bytes);
+  /// "fnv1a64:0123456789abcdef".
+  std::string text() const;
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325ULL;
+};
 
 }  // namespace kinflow

@@ -18,7 +18,10 @@ enum class Purpose : std::uint64_t {
   draws,
   probes,
   replicas,
-  cohort
+  cohort,
+  images,
+  clusters,
+  subsets
 };
 
 /// The number of a stream, for Random.

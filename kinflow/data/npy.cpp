@@ -339,13 +339,16 @@ NpyArray read_npy(const std::string& path) {
   return {.shape = reader.layout().shape, .values = reader.read(0, reader.rows())};
 }
 
-std::string npy_preamble(const std::vector<std::int64_t>& shape) {
+namespace {
+
+std::string preamble_of(const std::vector<std::int64_t>& shape,
+                        const std::string& type) {
   std::string extents;
   for (const std::int64_t extent : shape) extents += fmt::format("{}, ", extent);
   if (shape.size() > 1) extents.resize(extents.size() - 2);
   if (shape.size() == 1) extents.resize(extents.size() - 1);
   std::string dict = fmt::format(
-      "{{'descr': '<f8', 'fortran_order': False, 'shape': ({}), }}", extents);
+      "{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type, extents);
   // The data starts at a multiple of 64 bytes, after a newline.
   dict.append(63 - (10 + dict.size()) % 64, ' ').push_back('\n');
   const auto dict_bytes = static_cast<std::uint16_t>(dict.size());
@@ -355,12 +358,29 @@ std::string npy_preamble(const std::vector<std::int64_t>& shape) {
   return preamble + dict;
 }
 
-void write_npy(const std::string& path, const std::vector<std::int64_t>& shape,
-               std::span<const double> values) {
+template <typename Value>
+void write_array(const std::string& path, const std::string& preamble,
+                 std::span<const Value> values) {
   AtomicFile file(path);
-  file.write(npy_preamble(shape));
+  file.write(preamble);
   file.write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
   file.commit();
+}
+
+}  // namespace
+
+std::string npy_preamble(const std::vector<std::int64_t>& shape) {
+  return preamble_of(shape, "<f8");
+}
+
+void write_npy(const std::string& path, const std::vector<std::int64_t>& shape,
+               std::span<const double> values) {
+  write_array(path, npy_preamble(shape), values);
+}
+
+void write_npy(const std::string& path, const std::vector<std::int64_t>& shape,
+               std::span<const std::uint8_t> values) {
+  write_array(path, preamble_of(shape, "|u1"), values);
 }
 
 }  // namespace kinflow

@@ -66,5 +66,8 @@ std::string npy_preamble(const std::vector<std::int64_t>& shape);
 /// @param values  row-major, as many as the product of `shape`
 void write_npy(const std::string& path, const std::vector<std::int64_t>& shape,
                std::span<const double> values);
+/// The same for uint8.
+void write_npy(const std::string& path, const std::vector<std::int64_t>& shape,
+               std::span<const std::uint8_t> values);
 
 }  // namespace kinflow

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -203,6 +204,11 @@ void check_entry(const TensorEntry& entry, const std::string& source) {
 struct Description {
   std::map<std::string, std::string> metadata;
   std::vector<TensorEntry> entries;
+
+  /// Of all tensors, which follow each other.
+  std::uint64_t data_bytes() const {
+    return entries.empty() ? 0 : entries.back().data_offsets[1];
+  }
 };
 
 Description read_description(std::string_view header, std::uint64_t data_bytes,
@@ -241,6 +247,18 @@ void check_header_length(std::uint64_t header_bytes, std::uint64_t file_bytes,
                      std::min(kMaxHeaderBytes, file_bytes - kLengthBytes),
                      header_bytes));
   }
+}
+
+/// The description at the start of a regular file, which is left at its data.
+Description read_description(InputFile& file) {
+  if (file.size() < kLengthBytes) fail(file.path(), "the file is too short");
+  std::uint64_t header_bytes = 0;
+  file.read_exactly(&header_bytes, kLengthBytes);
+  check_header_length(header_bytes, file.size(), file.path());
+  std::string header(header_bytes, '\0');
+  file.read_exactly(header.data(), header.size());
+  return read_description(header, file.size() - kLengthBytes - header_bytes,
+                          file.path());
 }
 
 SafeTensors attach_data(Description description, std::vector<std::byte> data) {
@@ -285,17 +303,21 @@ SafeTensors parse_safetensors(std::string_view bytes, const std::string& source)
 SafeTensors read_safetensors(const std::string& path) {
   InputFile file(path);
   if (!file.is_regular()) return parse_safetensors(read_whole_file(path), path);
-  if (file.size() < kLengthBytes) fail(path, "the file is too short");
-  std::uint64_t header_bytes = 0;
-  file.read_exactly(&header_bytes, kLengthBytes);
-  check_header_length(header_bytes, file.size(), path);
-  std::string header(header_bytes, '\0');
-  file.read_exactly(header.data(), header.size());
-  const std::uint64_t data_bytes = file.size() - kLengthBytes - header_bytes;
-  Description description = read_description(header, data_bytes, path);
-  std::vector<std::byte> data(data_bytes);
+  Description description = read_description(file);
+  std::vector<std::byte> data(description.data_bytes());
   file.read_exactly(data.data(), data.size());
   return attach_data(std::move(description), std::move(data));
+}
+
+std::map<std::string, std::string> read_safetensors_metadata(const std::string& path) {
+  // A pipe that is opened and closed has lost its writer.
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) &&
+      !std::filesystem::is_regular_file(path, ignored)) {
+    return {};
+  }
+  InputFile file(path);
+  return read_description(file).metadata;
 }
 
 void write_safetensors(const std::string& path,

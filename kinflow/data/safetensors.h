@@ -38,6 +38,10 @@ std::int64_t safetensor_element_bytes(std::string_view dtype);
 /// InputError.
 SafeTensors read_safetensors(const std::string& path);
 
+/// The metadata alone, with the same checks but that of the data; empty for what is no
+/// regular file, which could not be read again.
+std::map<std::string, std::string> read_safetensors_metadata(const std::string& path);
+
 /// The same for bytes in memory; `source` stands for the file in messages.
 SafeTensors parse_safetensors(std::string_view bytes, const std::string& source);
 

@@ -105,18 +105,12 @@ void bend(PlaneShape shape, std::vector<double>& pairs) {
 std::vector<double> latents_in_blocks(Simulation& simulation) {
   const SimulateOptions& options = simulation.options;
   Random structure(options.seed, kStructure);
-  for (std::int64_t left = options.rows; left > 0;) {
-    const double pareto = std::pow(1 - structure.uniform(), -2) - 1;
-    const auto largest = static_cast<double>(std::min(options.largest_block, left));
-    const auto size =
-        static_cast<std::int64_t>(std::min(1 + std::round(pareto), largest));
-    const auto block = static_cast<std::int64_t>(simulation.block_sizes.size());
-    simulation.block_sizes.push_back(size);
-    simulation.block_of_row.insert(simulation.block_of_row.end(),
-                                   static_cast<std::size_t>(size), block);
-    left -= size;
-  }
+  simulation.block_sizes =
+      draw_block_sizes(options.rows, options.largest_block, structure);
   for (std::size_t b = 0; b < simulation.block_sizes.size(); ++b) {
+    simulation.block_of_row.insert(simulation.block_of_row.end(),
+                                   static_cast<std::size_t>(simulation.block_sizes[b]),
+                                   static_cast<std::int64_t>(b));
     simulation.within_block_correlation.push_back(
         structure.uniform(options.lowest_rho, options.highest_rho));
   }
@@ -248,6 +242,18 @@ void write_files(const std::string& directory, const Simulation& simulation) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> draw_block_sizes(std::int64_t rows,
+                                           std::int64_t largest_block, Random& random) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t left = rows; left > 0; left -= sizes.back()) {
+    const double pareto = std::pow(1 - random.uniform(), -2) - 1;
+    const auto largest = static_cast<double>(std::min(largest_block, left));
+    sizes.push_back(
+        static_cast<std::int64_t>(std::min(1 + std::round(pareto), largest)));
+  }
+  return sizes;
+}
 
 std::string plane_shape_name(PlaneShape shape) {
   return std::string(kShapeNames[static_cast<std::size_t>(shape)]);

@@ -9,6 +9,13 @@
 
 namespace kinflow {
 
+class Random;
+
+/// Sizes of blocks that hold `rows` rows together: 1 + round(Pareto II with shape 0.5),
+/// at most `largest_block` and at most what is left.
+std::vector<std::int64_t> draw_block_sizes(std::int64_t rows,
+                                           std::int64_t largest_block, Random& random);
+
 /// A density in the plane: the image of two standard normal numbers (a, b) under
 /// abs (a, |a| - 1 + e^-1.5 b), crescent (a, a^2/2 - 1 + e^-1 b), crescent-cubed
 /// (a^3/5 + b, a), sign (a, sign(a) + a + e^-1.5 b), sine-wave (a, sin 5a + e^-1 b).
@@ -65,10 +72,9 @@ struct Simulation {
   std::vector<double> relationship;  ///< G, [rows x rows], row-major, unit diagonal
 };
 
-/// Appendix B of the paper. Block sizes are 1 + round(Pareto II with shape 0.5), at
-/// most `largest_block` and at most what is left. G = L L' scaled to unit diagonal,
-/// with L lower triangular, 1 on the diagonal and uniform on [0.5, 0.99] below. Throws
-/// InputError for options outside their ranges.
+/// Appendix B of the paper, with block sizes of draw_block_sizes(). G = L L' scaled to
+/// unit diagonal, with L lower triangular, 1 on the diagonal and uniform on [0.5, 0.99]
+/// below. Throws InputError for options outside their ranges.
 Simulation simulate(const SimulateOptions& options);
 
 /// The draw of simulate() before it takes its shape: points are the latents (a, b)

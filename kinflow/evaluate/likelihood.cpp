@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <numbers>
 
 #include "kinflow/core/error.h"
+#include "kinflow/evaluate/bits_per_dimension.h"
 #include "kinflow/flow/density.h"
 
 namespace kinflow {
@@ -114,8 +114,7 @@ Likelihood likelihood_of(const RunningMean& log_density, std::int64_t columns) {
   if (log_density.count > 1) {
     result.standard_error_nats = std::sqrt(log_density.squares / (count - 1) / count);
   }
-  result.bits_per_dimension =
-      result.mean_nll_nats / std::numbers::ln2 / static_cast<double>(columns);
+  result.bits_per_dimension = bits_per_dimension(log_density.mean, columns);
   return result;
 }
 

@@ -74,20 +74,14 @@ void train(Trainer& trainer, const RunFolder& folder, const FitPlace& place,
 // A resumed run must see the data that it began with.
 void check_same_data(const nlohmann::json& before, const nlohmann::json& now,
                      const FitRequest& request) {
-  const auto check = [](const nlohmann::json& then, const nlohmann::json& hash,
-                        const std::string& path) {
-    if (then == hash) return;
-    throw InputError(path +
-                     ": expected the file that the run began with, found another "
-                     "content; start a new fit");
-  };
   const auto at = [](const nlohmann::json& record, const std::string& key) {
     return record.is_object() ? record.value(key, nlohmann::json()) : nlohmann::json();
   };
-  check(at(before, "data_hash"), at(now, "data_hash"), request.data.table);
-  check(at(before, "valid_hash"), at(now, "valid_hash"), request.data.valid_table);
+  expect_same_hash(at(before, "data_hash"), at(now, "data_hash"), request.data.table);
+  expect_same_hash(at(before, "valid_hash"), at(now, "valid_hash"),
+                   request.data.valid_table);
   for (const auto& [path, hash] : now.at("dependence_hashes").items()) {
-    check(at(at(before, "dependence_hashes"), path), hash, path);
+    expect_same_hash(at(at(before, "dependence_hashes"), path), hash, path);
   }
 }
 

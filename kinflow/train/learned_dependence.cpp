@@ -5,11 +5,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cfloat>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <unordered_map>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/json_reader.h"
 #include "kinflow/data/table.h"
 #include "kinflow/dependence/dependence.h"
 
@@ -227,6 +230,33 @@ at::Tensor LearnedDependence::parameters_for_new_rows(
                     unstructured_rows(), law.rows()));
   }
   return at::tensor(values, at::kDouble);
+}
+
+nlohmann::json to_json(const LearnedDependence& learned) {
+  return {{"kind", name_of(dependence_kind_names(), learned.kind)},
+          {"column", learned.column},
+          {"labels", learned.labels},
+          {"sizes", learned.sizes},
+          {"time_kernel", name_of(time_kernel_names(), learned.time_kernel)},
+          {"time_decay", learned.time_decay},
+          {"parts", learned.parts}};
+}
+
+LearnedDependence learned_dependence_from(const JsonReader& json,
+                                          const std::string& source) {
+  LearnedDependence learned{
+      .kind = json.one_of("kind", dependence_kind_names()),
+      .column = json.text("column"),
+      .labels = json.texts("labels"),
+      .sizes = json.integers("sizes", 2, INT64_MAX),
+      .time_kernel = json.one_of("time_kernel", time_kernel_names()),
+      .time_decay = json.number("time_decay", 0, DBL_MAX),
+      .parts = json.texts("parts")};
+  const bool blocks = learned.kind == DependenceKind::blocks;
+  if (learned.sizes.size() != (blocks ? learned.labels.size() : 0)) {
+    throw InputError(source + ": key 'dependence.sizes': expected one for each label");
+  }
+  return learned;
 }
 
 void check_parameters(const LearnedDependence& learned, const std::string& source) {

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 namespace kinflow {
 
 class Dependence;
+class JsonReader;
 
 struct LearnedDependence {
   DependenceKind kind = DependenceKind::independent;
@@ -59,6 +61,12 @@ struct LearnedDependence {
                                      const std::vector<std::string>& labels,
                                      const std::vector<double>& instead) const;
 };
+
+/// All but the parameters, which model files keep as a tensor.
+nlohmann::json to_json(const LearnedDependence& learned);
+/// Reads what to_json wrote; InputError where something is off.
+LearnedDependence learned_dependence_from(const JsonReader& json,
+                                          const std::string& source);
 
 /// InputError, with `source` in front, where parameters are not as many as the kind
 /// has, or outside their range.

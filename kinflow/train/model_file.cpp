@@ -12,6 +12,7 @@
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/safetensors.h"
 #include "kinflow/train/model.h"
+#include "kinflow/train/model_kind.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/tensor_file.h"
 
@@ -24,39 +25,12 @@ namespace {
 // axis of members. The calibration always has it.
 constexpr std::int64_t kFormatOfOneMember = 1;
 constexpr std::int64_t kFormatVersion = 2;
-constexpr const char* kMetadataKey = "kinflow";
-
-nlohmann::json describe(const LearnedDependence& dependence) {
-  return {{"kind", name_of(dependence_kind_names(), dependence.kind)},
-          {"column", dependence.column},
-          {"labels", dependence.labels},
-          {"sizes", dependence.sizes},
-          {"time_kernel", name_of(time_kernel_names(), dependence.time_kernel)},
-          {"time_decay", dependence.time_decay},
-          {"parts", dependence.parts}};
-}
 
 // The shape of a tensor that every member has.
 std::vector<std::int64_t> shape_for(std::int64_t members,
                                     std::vector<std::int64_t> shape) {
   if (members > 1) shape.insert(shape.begin(), members);
   return shape;
-}
-
-LearnedDependence dependence_from(const JsonReader& json, const std::string& path) {
-  LearnedDependence learned{
-      .kind = json.one_of("kind", dependence_kind_names()),
-      .column = json.text("column"),
-      .labels = json.texts("labels"),
-      .sizes = json.integers("sizes", 2, INT64_MAX),
-      .time_kernel = json.one_of("time_kernel", time_kernel_names()),
-      .time_decay = json.number("time_decay", 0, DBL_MAX),
-      .parts = json.texts("parts")};
-  const bool blocks = learned.kind == DependenceKind::blocks;
-  if (learned.sizes.size() != (blocks ? learned.labels.size() : 0)) {
-    throw InputError(path + ": key 'dependence.sizes': expected one for each label");
-  }
-  return learned;
 }
 
 // Gives every member of a model its dependence parameters.
@@ -211,29 +185,19 @@ void save_model(const std::string& path, const Model& model) {
       {"columns", model.columns},
       {"context_columns", model.context_columns},
       {"flow", to_json(model.flow->options())},
-      {"dependence", describe(model.dependence)},
+      {"dependence", to_json(model.dependence)},
       {"record", model.record}};
   if (!is_plain) description["members"] = members;
-  save_tensors(path, {{kMetadataKey, description.dump()}}, tensors);
+  save_tensors(path, metadata_of(description), tensors);
 }
 
 Model load_model(const std::string& path, at::Device device,
                  std::optional<at::ScalarType> arithmetic) {
   const auto [metadata, tensors] = load_tensors(path);
-  const auto text = metadata.find(kMetadataKey);
-  if (text == metadata.end()) {
-    throw InputError(path +
-                     ": expected a kinflow model, found a safetensors file of "
-                     "something else");
-  }
-  const auto description = parse_json(text->second, path);
+  const auto description =
+      read_description(metadata, ModelKind::table, kFormatVersion, path);
   const JsonReader json(description, path);
-  const auto version = json.integer("format_version", 1, INT64_MAX);
-  if (version > kFormatVersion) {
-    throw InputError(fmt::format(
-        "{}: written by a newer kinflow (format {}, this one reads up to {})", path,
-        version, kFormatVersion));
-  }
+  const auto version = json.integer("format_version", 1, kFormatVersion);
   const auto members = version == kFormatOfOneMember
                            ? std::int64_t{1}
                            : json.integer("members", 1, kLargestEnsemble);
@@ -244,7 +208,7 @@ Model load_model(const std::string& path, at::Device device,
                                                       options.dimension, path),
               .context_standardization = {},
               .flow = flow_from(options, members, tensors, path, device, arithmetic),
-              .dependence = dependence_from(json.object("dependence"), path),
+              .dependence = learned_dependence_from(json.object("dependence"), path),
               .record = description.value("record", nlohmann::json::object())};
   model.calibration = calibration_from(tensors, members, options.dimension, path);
   if (model.calibration && version == kFormatOfOneMember) {

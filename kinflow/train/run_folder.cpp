@@ -12,8 +12,10 @@
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/hash.h"
 #include "kinflow/core/input_file.h"
 #include "kinflow/core/json_reader.h"
+#include "kinflow/data/in_quotes.h"
 
 namespace kinflow {
 namespace {
@@ -23,15 +25,11 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
-// A number that is not finite is a missing value.
-std::string number(double value) {
-  return std::isfinite(value) ? fmt::format("{}", value) : "";
-}
-
 std::string line_of(const EpochRecord& record) {
-  return fmt::format("{},{},{},{},{},{}\n", record.epoch, record.replica,
-                     number(record.train_nll_nats), number(record.valid_nll_nats),
-                     number(record.learning_rate), number(record.typical_parameter));
+  return fmt::format(
+      "{},{},{},{},{},{}\n", record.epoch, record.replica,
+      metrics_number(record.train_nll_nats), metrics_number(record.valid_nll_nats),
+      metrics_number(record.learning_rate), metrics_number(record.typical_parameter));
 }
 
 }  // namespace
@@ -93,16 +91,24 @@ void RunFolder::write_metrics(const std::vector<EpochRecord>& history) const {
   std::string text =
       "epoch,replica,train_nll_nats,valid_nll_nats,learning_rate,typical_parameter\n";
   for (const auto& record : history) text += line_of(record);
-  write_file_atomically(metrics_path(), text);
+  write_metrics(text);
 }
 
 void RunFolder::append_metrics(const std::vector<EpochRecord>& history,
                                std::size_t first) const {
   std::string text;
   for (std::size_t i = first; i < history.size(); ++i) text += line_of(history[i]);
+  append_metrics(text);
+}
+
+void RunFolder::write_metrics(const std::string& lines) const {
+  write_file_atomically(metrics_path(), lines);
+}
+
+void RunFolder::append_metrics(const std::string& lines) const {
   std::FILE* file = std::fopen(metrics_path().c_str(), "a");
   if (file == nullptr) throw InputError(system_message(metrics_path(), "write"));
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool written = std::fwrite(lines.data(), 1, lines.size(), file) == lines.size();
   if (std::fclose(file) != 0 || !written) {
     throw InputError(system_message(metrics_path(), "write"));
   }
@@ -119,13 +125,18 @@ void RunFolder::write_checkpoint(const NamedTensors& state) const {
 
 void RunFolder::write_result(nlohmann::json record, const FitResult& result) {
   save_model(model_path(), result.model);
+  finish(std::move(record), result.model.record, result.seconds);
+}
+
+void RunFolder::finish(nlohmann::json record, nlohmann::json of_model, double seconds) {
+  of_model.erase("request");
   record["status"] = "finished";
-  record["result"] = result.model.record;
-  record["result"].erase("request");
-  record["seconds"] = result.seconds;
+  record["result"] = std::move(of_model);
+  record["seconds"] = seconds;
   write_record(record);
   std::error_code ignored;
   std::filesystem::remove(checkpoint_path(), ignored);
+  std::filesystem::remove(best_path(), ignored);
   lock_.release();
 }
 
@@ -151,13 +162,33 @@ std::string model_path_of(const std::string& run_or_file) {
 std::string file_hash(const std::string& path) {
   InputFile file(path);
   std::string buffer(1 << 20, '\0');
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  ByteHash hash;
   while (const auto count = file.read(buffer.data(), buffer.size())) {
-    for (std::size_t i = 0; i < count; ++i) {
-      hash = (hash ^ static_cast<unsigned char>(buffer[i])) * 0x100000001b3ULL;
-    }
+    hash.add(std::string_view(buffer).substr(0, count));
   }
-  return fmt::format("fnv1a64:{:016x}", hash);
+  return hash.text();
+}
+
+void expect_same_hash(const nlohmann::json& before, const nlohmann::json& now,
+                      const std::string& path) {
+  if (before == now) return;
+  throw InputError(path +
+                   ": expected the file that the run began with, found another "
+                   "content; start a new fit");
+}
+
+void check_recorded_path(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_fifo(path, ignored)) {
+    throw InputError(path + ": expected a file that can be read again, found a pipe");
+  }
+  if (is_printable_utf8(path)) return;
+  throw InputError(in_quotes(path, path.size()) +
+                   ": expected a path of UTF-8 text, since the run keeps it");
+}
+
+std::string metrics_number(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "";
 }
 
 }  // namespace kinflow

@@ -25,6 +25,8 @@ class RunFolder {
 
   std::string model_path() const { return directory_ + "/model.safetensors"; }
   std::string checkpoint_path() const { return directory_ + "/checkpoint.safetensors"; }
+  /// The best state so far of a training that keeps it on the disk.
+  std::string best_path() const { return directory_ + "/best.safetensors"; }
   std::string metrics_path() const { return directory_ + "/metrics.csv"; }
   std::string record_path() const { return directory_ + "/run.json"; }
 
@@ -35,12 +37,18 @@ class RunFolder {
   void write_metrics(const std::vector<EpochRecord>& history) const;
   /// Adds the records from `first` on.
   void append_metrics(const std::vector<EpochRecord>& history, std::size_t first) const;
+  /// The same for lines of any kind.
+  void write_metrics(const std::string& lines) const;
+  void append_metrics(const std::string& lines) const;
 
   /// The checkpoint's tensors; empty where there is none.
   NamedTensors read_checkpoint() const;
   void write_checkpoint(const NamedTensors& state) const;
   /// Writes the model and the finished record, and removes the checkpoint and the lock.
   void write_result(nlohmann::json record, const FitResult& result);
+  /// The same after the model has been written.
+  /// @param of_model  the model's own record
+  void finish(nlohmann::json record, nlohmann::json of_model, double seconds);
 
   /// Keeps other processes from fitting into the folder as long as this object and its
   /// copies live; InputError where another one does.
@@ -57,5 +65,13 @@ std::string model_path_of(const std::string& run_or_file);
 
 /// "fnv1a64:0123456789abcdef" of a file's bytes.
 std::string file_hash(const std::string& path);
+/// InputError where the hash of an input is not the one that the run began with.
+void expect_same_hash(const nlohmann::json& before, const nlohmann::json& now,
+                      const std::string& path);
+/// InputError for a path that run.json and the model cannot keep, since JSON holds
+/// UTF-8 only, and for a pipe, since input is read again for its hash.
+void check_recorded_path(const std::string& path);
+/// "" for a number that is not finite: a missing value.
+std::string metrics_number(double value);
 
 }  // namespace kinflow

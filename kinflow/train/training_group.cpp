@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
@@ -17,7 +16,6 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/version.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/dependence/families.h"
 #include "kinflow/flow/density.h"
 #include "kinflow/train/fit_inference.h"
@@ -61,22 +59,12 @@ nlohmann::json new_run_record(const FitRequest& request) {
   return record;
 }
 
-// run.json and the model keep the paths, and JSON holds UTF-8 only. Files are read
-// twice, the second time for their hashes.
 void check_paths(const DataRequest& data) {
   auto paths = input_files(data.dependence);
   paths.push_back(data.table);
   paths.push_back(data.valid_table);
   paths.push_back(data.dependence.cache);
-  for (const auto& path : paths) {
-    std::error_code ignored;
-    if (std::filesystem::is_fifo(path, ignored)) {
-      throw InputError(path + ": expected a file that can be read again, found a pipe");
-    }
-    if (is_printable_utf8(path)) continue;
-    throw InputError(in_quotes(path, path.size()) +
-                     ": expected a path of UTF-8 text, since the run keeps it");
-  }
+  for (const auto& path : paths) check_recorded_path(path);
 }
 
 std::string group_key(const FitRequest& request) {

@@ -1,0 +1,135 @@
+// kinflow evaluate on images.
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "image_commands.h"
+#include "kinflow/core/device.h"
+#include "kinflow/core/error.h"
+#include "kinflow/data/write_table.h"
+#include "kinflow/evaluate/image_evaluation.h"
+#include "kinflow/report/prd_figure.h"
+#include "kinflow/report/text_table.h"
+
+namespace kinflow::cli {
+namespace {
+
+constexpr std::int64_t kMostSamples = 10'000'000;
+
+using Measures = nlohmann::ordered_json;
+
+void add_likelihood(const std::string& prefix,
+                    const std::optional<ImageLikelihood>& likelihood,
+                    Measures& measures) {
+  if (!likelihood) return;
+  measures[prefix + "images"] = likelihood->images;
+  measures[prefix + "mean_nll_nats"] = likelihood->mean_nll_nats;
+  measures[prefix + "bits_per_dimension"] = likelihood->bits_per_dimension;
+}
+
+void add_distances(const std::string& prefix,
+                   const std::optional<ImageDistances>& distances, Measures& measures) {
+  if (!distances) return;
+  measures["features"] = distances->features;
+  measures["drawn_images"] = distances->generated_images;
+  measures[prefix + "frechet_distance"] = distances->frechet;
+  measures[prefix + "prd_f8"] = distances->prd.f_8;
+  measures[prefix + "prd_f1/8"] = distances->prd.f_one_8th;
+  measures[prefix + "prd_f4"] = distances->prd.f_4;
+  measures[prefix + "prd_f1/4"] = distances->prd.f_one_4th;
+}
+
+void print(const ImageEvaluation& evaluation, bool as_json) {
+  const auto& scores = evaluation.scores;
+  Measures measures = {{"people", evaluation.people}};
+  add_likelihood("", scores.likelihood, measures);
+  add_likelihood("indiv_", scores.indiv_likelihood, measures);
+  add_distances("", scores.distances, measures);
+  add_distances("indiv_", scores.indiv_distances, measures);
+  if (as_json) {
+    fmt::print("{}\n", measures.dump(2));
+    return;
+  }
+  TextTable table({{"measure", Align::kLeft}, {"value"}});
+  for (const auto& [name, value] : measures.items()) {
+    table.add_row(
+        {name, value.is_number_float()
+                   ? fmt::format("{:.6f}", value.get<double>())
+                   : (value.is_string() ? value.get<std::string>() : value.dump())});
+  }
+  fmt::print("{}", table.plain());
+}
+
+void write_densities(const std::string& path, const ImageEvaluation& evaluation,
+                     const ImageSet& set) {
+  const auto densities = evaluation.log_density_nats.contiguous();
+  std::vector<TextColumn> text = {{"person", set.person_of_image}};
+  if (!set.files.empty()) text.push_back({"file", set.files});
+  write_table(
+      path, {"log_density_nats"},
+      {densities.data_ptr<double>(), static_cast<std::size_t>(densities.numel())},
+      text);
+}
+
+void write_curves(const std::string& path, const ImageScores& scores) {
+  PrdFigure figure{.title = "Precision and recall of drawn images",
+                   .subtitle = "features: " + scores.distances->features};
+  const auto add = [&](const std::string& name,
+                       const std::optional<ImageDistances>& distances) {
+    if (!distances) return;
+    figure.curves.push_back({.name = name,
+                             .precision = distances->prd_curve.precision,
+                             .recall = distances->prd_curve.recall});
+  };
+  add("all images", scores.distances);
+  add("one image of each person", scores.indiv_distances);
+  write_prd_figure(path, figure);
+}
+
+void check_options(const EvaluateImagesGiven& given) {
+  if (!given.out.empty() && table_format(given.out) == TableFormat::npy) {
+    throw InputError("--out: expected a table with people (.csv or .tsv), found " +
+                     given.out);
+  }
+}
+
+}  // namespace
+
+void add_evaluate_images_options(CLI::App& verb, EvaluateImagesGiven& given) {
+  const auto add = [](CLI::Option* option) { return option->group(kImageOptions); };
+  add_images_options(verb, given.images);
+  add(verb.add_option("--samples", given.samples,
+                      "Images to draw and compare with the others: Frechet distance, "
+                      "precision and recall (with --features or --prd as many as there "
+                      "are)"))
+      ->check(integer_in(2, kMostSamples));
+  add(verb.add_option("--features", given.features,
+                      "TorchScript network whose features are compared; such a file is "
+                      "a program (default: built-in features)"));
+  add(verb.add_option("--prd", given.prd,
+                      "PNG to draw the precision-recall curves to"));
+  add(add_seed(verb, given.seed, "Seed of noise and draws"));
+}
+
+void evaluate_images(const EvaluateImagesGiven& given, Console& console) {
+  check_options(given);
+  const auto device = find_device(given.device);
+  const auto features =
+      given.features.empty() ? nullptr : load_features(given.features, device);
+  const auto model = load_image_model(given.model, device);
+  const auto read = read_images(given.images.resolve(given.path, model.prepare), 1);
+  for (const auto& note : read.report.notes()) console.info(note);
+  check_shape(model, read.set, given.path);
+  ImageEvaluationOptions options{.seed = given.seed, .features = features.get()};
+  if (given.samples || features || !given.prd.empty()) {
+    options.samples = given.samples.value_or(read.set.images());
+  }
+  const auto evaluation = kinflow::evaluate_images(model, read.set, options);
+  if (!given.out.empty()) write_densities(given.out, evaluation, read.set);
+  if (!given.prd.empty()) write_curves(given.prd, evaluation.scores);
+  print(evaluation, given.json);
+}
+
+}  // namespace kinflow::cli

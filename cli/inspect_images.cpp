@@ -1,0 +1,72 @@
+// kinflow inspect on a model of images.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "image_commands.h"
+#include "inspect_parts.h"
+#include "kinflow/report/text_table.h"
+#include "kinflow/train/images/image_model.h"
+#include "kinflow/train/images/image_names.h"
+
+namespace kinflow::cli {
+namespace {
+
+void print_json(const ImageModel& model, const std::string& run) {
+  const nlohmann::json json = {{"kind", "images"},
+                               {"flow", to_json(model.flow->options())},
+                               {"parameters", model.flow->layout().count},
+                               {"prepare", to_json(model.prepare)},
+                               {"dependence", dependence_json(model.dependence)},
+                               {"record", model.record},
+                               {"history", history_json(run)}};
+  fmt::print("{}\n", json.dump(2));
+}
+
+void print_text(const ImageModel& model, const std::string& run) {
+  TextTable table({{"", Align::kLeft}, {"", Align::kLeft}});
+  const auto of_record = [&](const std::string& pointer) {
+    return text_at(model.record, pointer);
+  };
+  const auto& flow = model.flow->options();
+  table.add_row({"images", fmt::format("{} x {} x {} values of {} bits", flow.channels,
+                                       flow.height, flow.width, model.bits())});
+  table.add_row(
+      {"flow", fmt::format("glow, {} scales of {} steps, networks of {} layers, "
+                           "{} parameters",
+                           flow.scales, flow.steps, flow.dense_layers,
+                           model.flow->layout().count)});
+  table.add_row({"dependence", model.dependence.summary()});
+  table.add_row(
+      {"validation",
+       fmt::format("NLL {} nats, {} bits per dimension, at epoch {} of {}",
+                   of_record("/valid_nll_nats"), of_record("/valid_bits_per_dimension"),
+                   of_record("/best_epoch"), of_record("/epochs"))});
+  table.add_row(
+      {"data", fmt::format("{} images of {} people for training, {} of {} for "
+                           "validation",
+                           of_record("/train_images"), of_record("/train_people"),
+                           of_record("/valid_images"), of_record("/valid_people"))});
+  table.add_row(
+      {"training",
+       fmt::format("schedule {}, estimator {}, seed {}, {} skipped "
+                   "steps",
+                   of_record("/request/train/schedule"),
+                   of_record("/request/train/estimator"),
+                   of_record("/request/train/seed"), of_record("/skipped_steps"))});
+  table.add_row(
+      {"source", of_record("/request/data/path") + " " + of_record("/data_hash")});
+  table.add_row({"kinflow", of_record("/kinflow_version")});
+  fmt::print("{}", table.plain());
+  if (model.dependence.kind == DependenceKind::blocks) print_blocks(model.dependence);
+  print_history(run);
+}
+
+}  // namespace
+
+void inspect_images(const std::string& path, const std::string& run, bool as_json) {
+  const auto model = load_image_model(path);
+  as_json ? print_json(model, run) : print_text(model, run);
+}
+
+}  // namespace kinflow::cli

@@ -1,0 +1,197 @@
+// kinflow sample from a model of images.
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+
+#include "image_commands.h"
+#include "kinflow/core/device.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/output_folder.h"
+#include "kinflow/data/in_quotes.h"
+#include "kinflow/data/npy.h"
+#include "kinflow/data/text_lines.h"
+#include "kinflow/evaluate/image_draws.h"
+#include "kinflow/images/write_png.h"
+#include "kinflow/report/sample_sheet.h"
+
+namespace kinflow::cli {
+namespace {
+
+// On a sheet of people whose images are known.
+constexpr std::size_t kShownPeople = 30;
+
+/// Drawn images of people, as many of each.
+struct Drawn {
+  at::Tensor pixels;                // [people x each, C, H, W], of 8 bits
+  std::vector<std::string> people;  // their names
+  std::int64_t each = 1;
+};
+
+bool is_array(const std::string& path) { return lower_case(path).ends_with(".npy"); }
+
+std::vector<std::uint8_t> bytes_of(const at::Tensor& pixels) {
+  const auto whole = pixels.contiguous();
+  const auto* first = whole.data_ptr<std::uint8_t>();
+  return {first, first + whole.numel()};
+}
+
+SheetImages sheet_images(const at::Tensor& pixels) {
+  return {.channels = static_cast<int>(pixels.size(1)),
+          .height = static_cast<int>(pixels.size(2)),
+          .width = static_cast<int>(pixels.size(3)),
+          .values = bytes_of(pixels)};
+}
+
+// A person's name as that of a folder.
+void check_folder_name(const std::string& person) {
+  const bool is_name = !person.empty() && person != "." && person != ".." &&
+                       person.find('/') == std::string::npos;
+  if (is_name) return;
+  throw InputError(fmt::format(
+      "--out: expected an .npy file, since {} cannot be the name of a folder",
+      in_quotes(person)));
+}
+
+void write_folder(const std::string& directory, const Drawn& drawn) {
+  fill_folder(directory, [&] {
+    for (std::int64_t i = 0; i < drawn.pixels.size(0); ++i) {
+      const auto pixels = drawn.pixels[i];
+      const auto folder = std::filesystem::path(directory) /
+                          drawn.people[static_cast<std::size_t>(i / drawn.each)];
+      std::filesystem::create_directories(folder);
+      write_png((folder / fmt::format("{}.png", i % drawn.each + 1)).string(),
+                {.width = pixels.size(2),
+                 .height = pixels.size(1),
+                 .channels = pixels.size(0),
+                 .pixels = bytes_of(pixels.permute({1, 2, 0}))});
+    }
+  });
+}
+
+// A row for each of the first people: one known image, then those drawn.
+std::vector<SheetRow> rows_by_person(const Drawn& drawn, const ImageSet& set) {
+  const auto known = spread_to_eight_bits(rows_of(set).pixels, set.bits);
+  std::vector<SheetRow> rows;
+  for (std::size_t person = 0; person < std::min(kShownPeople, drawn.people.size());
+       ++person) {
+    const auto number = static_cast<std::int64_t>(person);
+    const auto first =
+        std::find(set.person.begin(), set.person.end(), number) - set.person.begin();
+    rows.push_back({.label = drawn.people[person],
+                    .images = sheet_images(at::cat(
+                        {known.narrow(0, first, 1),
+                         drawn.pixels.narrow(0, number * drawn.each, drawn.each)}))});
+  }
+  return rows;
+}
+
+void check_outputs(const SampleImagesGiven& given) {
+  if (given.out.empty() && given.sheet.empty()) {
+    throw InputError("sample: expected --out or --sheet, found neither");
+  }
+  if (!given.count) throw InputError("sample: expected --n N, found none");
+  if (!given.out.empty() && !is_array(given.out)) {
+    require_free(given.out, [](const std::string&) { return false; });
+  }
+  if (given.known.empty() && !given.parameter.empty()) {
+    throw InputError("--parameter: expected --given beside it, found none");
+  }
+}
+
+std::vector<std::string> new_people(std::int64_t count) {
+  std::vector<std::string> names;
+  for (std::int64_t i = 1; i <= count; ++i) names.push_back(fmt::format("new{}", i));
+  return names;
+}
+
+std::vector<std::string> people_of(const ImageSet& set) {
+  std::vector<std::string> names(static_cast<std::size_t>(set.people()));
+  for (std::size_t i = 0; i < set.person.size(); ++i) {
+    names[static_cast<std::size_t>(set.person[i])] = set.person_of_image[i];
+  }
+  return names;
+}
+
+void write_images(const std::string& path, const Drawn& drawn) {
+  if (!is_array(path)) {
+    write_folder(path, drawn);
+    return;
+  }
+  const auto bytes = bytes_of(drawn.pixels);
+  write_npy(path, drawn.pixels.sizes().vec(), std::span<const std::uint8_t>(bytes));
+}
+
+// A sheet that cannot be drawn fails before anything is written.
+void write_all(const SampleImagesGiven& given, const Drawn& drawn,
+               const std::function<SampleSheet()>& make_sheet) {
+  std::optional<Canvas> sheet;
+  if (!given.sheet.empty()) sheet = draw_sample_sheet(make_sheet());
+  if (!given.out.empty()) write_images(given.out, drawn);
+  if (sheet) sheet->save(given.sheet);
+}
+
+void draw_new(const SampleImagesGiven& given, const ImageModel& model,
+              const ImageDrawOptions& options) {
+  const Drawn drawn{
+      .pixels = spread_to_eight_bits(draw_images(model, options), model.bits()),
+      .people = new_people(options.count),
+      .each = 1};
+  write_all(given, drawn, [&] {
+    const auto columns = std::ceil(std::sqrt(static_cast<double>(options.count)));
+    return SampleSheet{.rows = sheet_rows(sheet_images(drawn.pixels),
+                                          static_cast<std::size_t>(columns))};
+  });
+}
+
+void draw_given(const SampleImagesGiven& given, const ImageModel& model,
+                const ImageDrawOptions& options, Console& console) {
+  const auto read = read_images(given.images.resolve(given.known, model.prepare), 1);
+  for (const auto& note : read.report.notes()) console.info(note);
+  const auto& set = read.set;
+  check_shape(model, set, given.known);
+  Drawn drawn{.pixels = {}, .people = people_of(set), .each = options.count};
+  if (!given.out.empty() && !is_array(given.out)) {
+    for (const auto& person : drawn.people) check_folder_name(person);
+  }
+  drawn.pixels = spread_to_eight_bits(
+      draw_images_given(model, set, given.parameter, options), model.bits());
+  write_all(given, drawn, [&] {
+    return SampleSheet{.title = "One given image of each, then those drawn",
+                       .rows = rows_by_person(drawn, set)};
+  });
+  if (!given.sheet.empty() && drawn.people.size() > kShownPeople) {
+    console.info(fmt::format("{}: shows the first {} of {} people", given.sheet,
+                             kShownPeople, drawn.people.size()));
+  }
+}
+
+}  // namespace
+
+void add_sample_images_options(CLI::App& verb, SampleImagesGiven& given) {
+  const auto add = [](CLI::Option* option) { return option->group(kImageOptions); };
+  add_images_options(verb, given.images);
+  add(verb.add_option("--sheet", given.sheet, "PNG to draw all images to"));
+  add(verb.add_option("--temperature", given.temperature,
+                      "Spread of the latents; less than 1 for more typical images"))
+      ->check(number_in(0, 100));
+  add(add_device(verb, given.device));
+}
+
+void sample_images(const SampleImagesGiven& given, Console& console) {
+  check_outputs(given);
+  const auto model = load_image_model(given.model, find_device(given.device));
+  const ImageDrawOptions options{
+      .count = *given.count, .temperature = given.temperature, .seed = given.seed};
+  if (given.known.empty()) {
+    draw_new(given, model, options);
+  } else {
+    draw_given(given, model, options, console);
+  }
+}
+
+}  // namespace kinflow::cli

@@ -1,0 +1,34 @@
+// All scores of a model of images on a set of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kinflow/evaluate/image_scores.h"
+#include "kinflow/images/image_set.h"
+#include "kinflow/train/images/image_model.h"
+
+namespace kinflow {
+
+struct ImageEvaluationOptions {
+  std::uint64_t seed =
+      0;  ///< of dequantisation, of who stands for a person and of draws
+  /// Images to draw and compare with the set; 0: no distances.
+  std::int64_t samples = 0;
+  /// Of the distances; null: the built-in ones.
+  const ImageFeatures* features = nullptr;
+};
+
+struct ImageEvaluation {
+  ImageScores scores;
+  std::int64_t people = 0;
+  at::Tensor log_density_nats;  ///< [n] float64, of every image by itself
+};
+
+/// @param set  of the model's shape
+ImageEvaluation evaluate_images(const ImageModel& model, const ImageSet& set,
+                                const ImageEvaluationOptions& options);
+
+}  // namespace kinflow

@@ -1,0 +1,319 @@
+// From a request to a finished run of images.
+#include "kinflow/train/images/image_fit.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <numeric>
+
+#include "kinflow/core/atomic_file.h"
+#include "kinflow/core/device.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/version.h"
+#include "kinflow/train/images/image_data.h"
+#include "kinflow/train/images/image_names.h"
+#include "kinflow/train/images/image_run.h"
+#include "kinflow/train/run_folder.h"
+
+namespace kinflow {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double bits_per_dimension(double nats, const ImageSet& images) {
+  return nats / (static_cast<double>(images.dimension()) * std::numbers::ln2);
+}
+
+void check_paths(const ImageFitRequest& request) {
+  for (const auto* images : {&request.data, &request.valid}) {
+    check_recorded_path(images->path);
+    check_recorded_path(images->ids);
+  }
+}
+
+nlohmann::json new_record(const ImageFitRequest& request, const ImageFitData& data) {
+  return {{"kind", "images"},
+          {"kinflow_version", version()},
+          {"commit", commit()},
+          {"status", "running"},
+          {"request", to_json(request)},
+          {"data_hash", set_hash(data.train)},
+          {"valid_hash", set_hash(data.valid)}};
+}
+
+constexpr const char* kMetricsHeader =
+    "epoch,replica,train_nll_nats,valid_nll_nats,typical_parameter,gradient_norm,"
+    "skipped_steps\n";
+
+std::string lines_of(const std::vector<ImageEpoch>& history, std::size_t first) {
+  std::string lines;
+  for (std::size_t i = first; i < history.size(); ++i) {
+    const auto& epoch = history[i];
+    lines += fmt::format("{},{},{},{},{},{},{}\n", epoch.epoch, epoch.replica,
+                         metrics_number(epoch.train_nll_nats),
+                         metrics_number(epoch.valid_nll_nats),
+                         metrics_number(epoch.typical_parameter),
+                         metrics_number(epoch.gradient_norm), epoch.skipped_steps);
+  }
+  return lines;
+}
+
+// People with at least two images.
+std::int64_t repeated_people(const ImageSet& set) {
+  std::vector<std::int64_t> count(static_cast<std::size_t>(set.people()));
+  for (const auto person : set.person) ++count[static_cast<std::size_t>(person)];
+  return std::count_if(count.begin(), count.end(), [](auto n) { return n > 1; });
+}
+
+void describe(const ImageFitRequest& request, const ImageFitData& data,
+              const ImageRun& run, Logger& logger) {
+  for (const auto& note : data.notes) logger.info(note);
+  for (const auto& warning : data.warnings) logger.warning(warning);
+  const auto repeated = repeated_people(data.train);
+  logger.info(fmt::format(
+      "{} training images of {} people ({} with several), {} validation images of {}",
+      data.train.images(), data.train.people(), repeated, data.valid.images(),
+      data.valid.people()));
+  if (repeated == 0 && request.train.schedule != Schedule::baseline) {
+    logger.warning("nobody has two training images: correlations cannot be learned");
+  }
+  logger.info(fmt::format(
+      "{} x {} x {} values of {} bits; flow with {} parameters; {} training{} of {} "
+      "epochs in {} on {}, validation every {}",
+      data.train.channels, data.train.height, data.train.width, data.train.bits,
+      run.parameter_count(), run.replicas(), run.replicas() == 1 ? "" : "s",
+      request.train.epochs, name_of(image_precision_names(), request.train.precision),
+      request.device,
+      run.valid_every() == 1 ? "epoch" : fmt::format("{} epochs", run.valid_every())));
+}
+
+std::string status_line(const ImageRun& run, const ImageFitData& data) {
+  auto line =
+      fmt::format("train {:.3f}", bits_per_dimension(run.last_train_nll(), data.train));
+  if (run.best()) {
+    line += fmt::format(", best valid {:.3f} (epoch {})",
+                        bits_per_dimension(run.best()->valid_nll_nats, data.valid),
+                        run.best()->epoch);
+  }
+  line += " bits/dim";
+  const auto& history = run.history();
+  if (!history.empty() && history.back().typical_parameter > 0) {
+    line += fmt::format(", mean rho {:.3f}", history.back().typical_parameter);
+  }
+  if (run.skipped_steps() > 0) line += fmt::format(", {} skipped", run.skipped_steps());
+  return line;
+}
+
+// Trains to the end, with metrics after every epoch and checkpoints now and then.
+class Loop {
+ public:
+  Loop(ImageRun& run, const RunFolder& folder, const FitPlace& place,
+       const ImageFitData& data, Logger& logger)
+      : run_(run), folder_(folder), place_(place), data_(data), logger_(logger) {}
+
+  void train() {
+    const auto first = run_.steps_done();
+    while (!run_.is_finished()) {
+      const auto known = run_.history().size();
+      run_.advance();
+      show_progress(first);
+      if (is_stopping() && !run_.is_between_epochs()) {
+        tell_of_stop();
+        continue;
+      }
+      if (!run_.is_between_epochs()) continue;
+      folder_.append_metrics(lines_of(run_.history(), known));
+      for (const auto& warning : run_.take_warnings()) logger_.warning(warning);
+      if (is_stopping() ||
+          seconds_since(last_checkpoint_) >= place_.checkpoint_seconds) {
+        write_checkpoint();
+      }
+      if (is_stopping() && !run_.is_finished()) {
+        throw Interrupted(fmt::format(
+            "interrupted after epoch {}; go on with: kinflow fit --resume {}",
+            run_.history().back().epoch, place_.directory));
+      }
+    }
+  }
+
+ private:
+  bool is_stopping() const { return place_.stop != nullptr && *place_.stop; }
+
+  // The state refers to the best one, which must be there first.
+  void write_checkpoint() {
+    run_.save_best(folder_.best_path());
+    folder_.write_checkpoint(run_.state());
+    last_checkpoint_ = Clock::now();
+  }
+
+  void tell_of_stop() {
+    if (!std::exchange(has_told_, true)) {
+      logger_.info("stopping after this epoch; a second signal stops at once");
+    }
+  }
+
+  void show_progress(std::int64_t first) {
+    const auto done = run_.steps_done(), total = run_.total_steps();
+    const double per_step =
+        seconds_since(start_) /
+        static_cast<double>(std::max<std::int64_t>(1, done - first));
+    logger_.progress({.job = "fit",
+                      .done = done,
+                      .total = total,
+                      .unit = "step",
+                      .status = status_line(run_, data_),
+                      .seconds_left = per_step * static_cast<double>(total - done)});
+  }
+
+  ImageRun& run_;
+  const RunFolder& folder_;
+  const FitPlace& place_;
+  const ImageFitData& data_;
+  Logger& logger_;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point last_checkpoint_ = start_;
+  bool has_told_ = false;
+};
+
+RunFolder open_folder(const ImageFitRequest& request, const FitPlace& place,
+                      const nlohmann::json& record, ImageRun& run, Logger& logger) {
+  if (!place.resume) return RunFolder::create(place.directory, record);
+  auto folder = RunFolder::open(place.directory);
+  folder.lock();
+  const auto before = folder.read_record();
+  const auto hash = [](const nlohmann::json& of, const char* key) {
+    return of.is_object() ? of.value(key, nlohmann::json()) : nlohmann::json();
+  };
+  expect_same_hash(hash(before, "data_hash"), hash(record, "data_hash"),
+                   request.data.path);
+  expect_same_hash(hash(before, "valid_hash"), hash(record, "valid_hash"),
+                   request.valid.path.empty() ? request.data.path : request.valid.path);
+  remove_unfinished_files(place.directory);
+  const auto checkpoint = folder.read_checkpoint();
+  if (!checkpoint.empty()) {
+    run.restore(checkpoint, folder.checkpoint_path(), folder.best_path());
+  }
+  logger.info(
+      fmt::format("resuming {} after step {}", place.directory, run.steps_done()));
+  return folder;
+}
+
+// What became of each training.
+nlohmann::json described_trainings(const ImageFitRequest& request,
+                                   const ImageRun& run) {
+  auto trainings = nlohmann::json::array();
+  for (std::int64_t replica = 0; replica < run.replicas(); ++replica) {
+    nlohmann::json described = {{"valid_nll_nats", nullptr}, {"best_epoch", nullptr}};
+    if (request.train.schedule == Schedule::grid) {
+      described["rho"] = request.grid[static_cast<std::size_t>(replica)];
+    }
+    for (const auto& epoch : run.history()) {
+      if (epoch.replica != replica) continue;
+      described["epochs"] = epoch.epoch;
+      described["skipped_steps"] = epoch.skipped_steps;
+      if (!std::isfinite(epoch.valid_nll_nats)) continue;
+      const auto& best = described["valid_nll_nats"];
+      if (best.is_null() || epoch.valid_nll_nats < best.get<double>()) {
+        described["valid_nll_nats"] = epoch.valid_nll_nats;
+        described["best_epoch"] = epoch.epoch;
+      }
+    }
+    trainings.push_back(std::move(described));
+  }
+  return trainings;
+}
+
+nlohmann::json final_record(const ImageFitRequest& request, const ImageFitData& data,
+                            const ImageRun& run, const nlohmann::json& record) {
+  const auto& best = *run.best();
+  return {
+      {"kinflow_version", version()},
+      {"request", record["request"]},
+      {"data_hash", record["data_hash"]},
+      {"train_images", data.train.images()},
+      {"train_people", data.train.people()},
+      {"valid_images", data.valid.images()},
+      {"valid_people", data.valid.people()},
+      {"epochs", request.train.epochs},
+      {"best_epoch", best.epoch},
+      {"best_replica", best.replica},
+      {"valid_nll_nats", best.valid_nll_nats},
+      {"valid_bits_per_dimension", bits_per_dimension(best.valid_nll_nats, data.valid)},
+      {"skipped_steps", run.skipped_steps()},
+      {"trainings", described_trainings(request, run)}};
+}
+
+// All that would fail later.
+void check_flow(const ImageFitRequest& request, const ImageFitData& data) {
+  glow_scales(flow_for(request, data.train));
+  if (data.train.images() >= request.train.batch_size) return;
+  throw InputError(fmt::format(
+      "{}: expected at least {} training images, one batch (--batch-size), found {}",
+      request.data.path, request.train.batch_size, data.train.images()));
+}
+
+// A run that is resumed has its epochs from the first call.
+void fit_into_time(ImageFitRequest& request, const ImageFitData& data,
+                   const FitPlace& place, at::Device device, Logger& logger) {
+  if (!request.minutes || place.resume) return;
+  request.train.epochs = epochs_in_time(request, data, device);
+  logger.info(fmt::format("{} epochs fit into {} minutes", request.train.epochs,
+                          *request.minutes));
+}
+
+}  // namespace
+
+ImageFitResult fit_images(const ImageFitRequest& given, const FitPlace& place,
+                          Logger& logger) {
+  const auto start = Clock::now();
+  auto request = with_defaults(given);
+  if (!place.resume) RunFolder::check_free(place.directory);
+  check_paths(request);
+  set_threads(request.threads);
+  const auto device = find_device(request.device);
+  const auto data = read_fit_images(request);
+  check_flow(request, data);
+  fit_into_time(request, data, place, device, logger);
+  auto record = new_record(request, data);
+  ImageRun run(request, data, device);
+  auto folder = open_folder(request, place, record, run, logger);
+  folder.write_metrics(kMetricsHeader + lines_of(run.history(), 0));
+  describe(request, data, run, logger);
+  try {
+    Loop(run, folder, place, data, logger).train();
+  } catch (const NumericalError& error) {
+    run.save_best(folder.best_path());
+    record["status"] = "failed";
+    record["error"] = error.what();
+    folder.write_record(record);
+    throw;
+  }
+  if (run.skipped_steps() > 0) {
+    logger.warning(fmt::format(
+        "{} of {} steps were skipped, since their gradients were not finite",
+        run.skipped_steps(), run.total_steps()));
+  }
+  run.save_best(folder.best_path());
+  ImageFitResult result{.model = load_image_model(folder.best_path()),
+                        .epochs = request.train.epochs,
+                        .best_epoch = run.best()->epoch,
+                        .valid_nll_nats = run.best()->valid_nll_nats,
+                        .valid_bits_per_dimension =
+                            bits_per_dimension(run.best()->valid_nll_nats, data.valid),
+                        .skipped_steps = run.skipped_steps(),
+                        .seconds = 0};
+  result.model.record = final_record(request, data, run, record);
+  save_image_model(folder.model_path(), result.model);
+  result.seconds = seconds_since(start);
+  folder.finish(record, result.model.record, result.seconds);
+  return result;
+}
+
+}  // namespace kinflow

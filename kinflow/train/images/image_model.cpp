@@ -1,0 +1,163 @@
+// Image models as safetensors files.
+#include "kinflow/train/images/image_model.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+
+#include "kinflow/core/error.h"
+#include "kinflow/core/json_reader.h"
+#include "kinflow/train/images/image_names.h"
+#include "kinflow/train/model_kind.h"
+#include "kinflow/train/tensor_file.h"
+
+namespace kinflow {
+namespace {
+
+// Raised when a reader of an older version could misread a file.
+constexpr std::int64_t kFormatVersion = 1;
+constexpr const char* kParameters = "dependence.parameters";
+
+std::string fixed_name(std::size_t scale) { return fmt::format("fixed.{}", scale); }
+
+// A permutation matrix over signs, of each step: [S, c + 1, c].
+void check_fixed(const at::Tensor& fixed, const std::string& name,
+                 const std::string& path) {
+  const auto channels = fixed.size(2);
+  const auto permutation = fixed.narrow(1, 0, channels);
+  const auto signs = fixed.select(1, channels);
+  const bool holds =
+      permutation.eq(0).logical_or(permutation.eq(1)).all().item<bool>() &&
+      permutation.sum(1).eq(1).all().item<bool>() &&
+      permutation.sum(2).eq(1).all().item<bool>() &&
+      signs.abs().eq(1).all().item<bool>();
+  if (holds) return;
+  throw InputError(path + ": tensor '" + name +
+                   "': expected permutation matrices and signs");
+}
+
+// The layout of a described flow, whose numbers the file must hold before memory is
+// spent on it.
+GlowLayout checked_layout(const GlowOptions& options, const NamedTensors& tensors,
+                          const std::string& path) {
+  try {
+    glow_scales(options);
+  } catch (const InputError& error) {
+    throw InputError(path + ": " + error.what());
+  }
+  GlowLayout layout(options);
+  std::int64_t stored = 0;
+  for (const auto& [name, tensor] : tensors) {
+    if (name.rfind("flow.", 0) == 0) stored += tensor.numel();
+  }
+  if (stored == layout.count) return layout;
+  throw InputError(fmt::format("{}: expected {} weights of the flow, found {}", path,
+                               layout.count, stored));
+}
+
+std::unique_ptr<GlowFlow> flow_from(const GlowOptions& options,
+                                    const NamedTensors& tensors,
+                                    const std::string& path, at::Device device) {
+  const auto layout = checked_layout(options, tensors, path);
+  const c10::NoGradGuard no_grad;
+  const auto values = at::empty({layout.count}, at::kFloat);
+  for (const auto& [name, slot] : layout.named()) {
+    const auto part = expect_tensor(tensors, "flow." + name, {slot.rows, slot.columns},
+                                    at::kFloat, path);
+    if (!at::isfinite(part).all().item<bool>()) {
+      throw InputError(path + ": tensor 'flow." + name + "': expected finite values");
+    }
+    values.narrow(0, slot.offset, slot.count()).copy_(part.reshape({-1}));
+  }
+  std::vector<at::Tensor> fixed;
+  for (std::size_t scale = 0; scale < layout.scales.size(); ++scale) {
+    const auto channels = layout.scales[scale].channels;
+    fixed.push_back(expect_tensor(tensors, fixed_name(scale),
+                                  {options.steps, channels + 1, channels}, at::kFloat,
+                                  path));
+    check_fixed(fixed.back(), fixed_name(scale), path);
+  }
+  auto flow = std::make_unique<GlowFlow>(options, 0, at::kFloat, device);
+  flow->values().copy_(values);
+  flow->set_fixed(fixed);
+  return flow;
+}
+
+LearnedDependence dependence_from(const JsonReader& json, const NamedTensors& tensors,
+                                  const std::string& path) {
+  auto learned = learned_dependence_from(json, path);
+  if (learned.kind != DependenceKind::independent &&
+      learned.kind != DependenceKind::blocks) {
+    throw InputError(path + ": key 'dependence.kind': expected independent or blocks");
+  }
+  const auto count = static_cast<std::int64_t>(learned.labels.size());
+  const auto parameters =
+      expect_tensor(tensors, kParameters, {count}, at::kDouble, path);
+  const auto* values = parameters.data_ptr<double>();
+  learned.parameters.assign(values, values + count);
+  check_parameters(learned, path + ": tensor '" + kParameters + "'");
+  return learned;
+}
+
+std::string shape_text(std::int64_t channels, std::int64_t height, std::int64_t width,
+                       std::int64_t bits) {
+  return fmt::format("{} images of {} x {} pixels and {} bits",
+                     channels == 1 ? "grey" : "RGB", width, height, bits);
+}
+
+}  // namespace
+
+void save_image_model(const std::string& path, const ImageModel& model) {
+  const c10::NoGradGuard no_grad;
+  NamedTensors tensors;
+  const auto& flow = *model.flow;
+  const auto values = flow.values().cpu();
+  for (const auto& [name, slot] : flow.layout().named()) {
+    tensors["flow." + name] =
+        values.narrow(0, slot.offset, slot.count()).view({slot.rows, slot.columns});
+  }
+  const auto fixed = flow.fixed();
+  for (std::size_t scale = 0; scale < fixed.size(); ++scale) {
+    tensors[fixed_name(scale)] = fixed[scale];
+  }
+  tensors[kParameters] = at::tensor(model.dependence.parameters, at::kDouble);
+  const nlohmann::json description = {
+      {"format_version", kFormatVersion},        {"kind", "images"},
+      {"flow", to_json(flow.options())},         {"prepare", to_json(model.prepare)},
+      {"dependence", to_json(model.dependence)}, {"record", model.record}};
+  save_tensors(path, metadata_of(description), tensors);
+}
+
+ImageModel load_image_model(const std::string& path, at::Device device) {
+  const auto [metadata, tensors] = load_tensors(path);
+  const auto description =
+      read_description(metadata, ModelKind::images, kFormatVersion, path);
+  const JsonReader json(description, path);
+  return {
+      .flow = flow_from(glow_options_from(json.object("flow")), tensors, path, device),
+      .prepare = prepare_options_from(json.object("prepare")),
+      .dependence = dependence_from(json.object("dependence"), tensors, path),
+      .record = description.value("record", nlohmann::json::object())};
+}
+
+ImageRows rows_of(const ImageSet& set) {
+  const auto n = set.images();
+  const auto pixels = at::from_blob(const_cast<std::uint8_t*>(set.pixels.data()),
+                                    {n, set.channels, set.height, set.width}, at::kByte)
+                          .clone();
+  return {
+      .pixels = pixels, .bits = set.bits, .person = at::tensor(set.person, at::kLong)};
+}
+
+void check_shape(const ImageModel& model, const ImageSet& set,
+                 const std::string& path) {
+  const auto& flow = model.flow->options();
+  const auto expected =
+      shape_text(flow.channels, flow.height, flow.width, model.bits());
+  const auto found = shape_text(set.channels, set.height, set.width, set.bits);
+  if (expected == found) return;
+  throw InputError(fmt::format("{}: expected {}, as the model has, found {}", path,
+                               expected, found));
+}
+
+}  // namespace kinflow

@@ -1,0 +1,38 @@
+// A trained flow of images with what it learned about people, in one file that holds no
+// code.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "kinflow/flow/glow/glow_flow.h"
+#include "kinflow/images/image_set.h"
+#include "kinflow/train/images/image_trainer.h"
+#include "kinflow/train/learned_dependence.h"
+
+namespace kinflow {
+
+struct ImageModel {
+  std::unique_ptr<GlowFlow> flow;
+  PrepareOptions prepare;  ///< how its images were prepared, with the bits of a pixel
+  /// Independent, or blocks: the people with at least two training images.
+  LearnedDependence dependence;
+  nlohmann::json record;  ///< how it was trained; free form
+
+  std::int64_t bits() const { return prepare.bits; }
+};
+
+/// Writes a safetensors file with a versioned JSON description in its metadata.
+void save_image_model(const std::string& path, const ImageModel& model);
+/// Reads it back, bit for bit. Throws InputError for anything else than such a file.
+ImageModel load_image_model(const std::string& path, at::Device device = at::kCPU);
+
+/// The images of a set as tensors, each with its person.
+ImageRows rows_of(const ImageSet& set);
+
+/// InputError where images are not of the model's shape and bits.
+/// @param path  of the images
+void check_shape(const ImageModel& model, const ImageSet& set, const std::string& path);
+
+}  // namespace kinflow

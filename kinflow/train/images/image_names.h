@@ -1,0 +1,21 @@
+// The options of image flows as they stand in files and on the command line.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "kinflow/flow/glow/glow_options.h"
+#include "kinflow/train/images/image_trainer.h"
+#include "kinflow/train/names.h"
+
+namespace kinflow {
+
+const Names<GlowPreset>& glow_preset_names();
+const Names<ImagePrecision>& image_precision_names();
+
+nlohmann::json to_json(const GlowOptions& options);
+nlohmann::json to_json(const ImageTrainOptions& options);
+/// Reads what to_json wrote and checks every range; InputError where one is off.
+GlowOptions glow_options_from(const JsonReader& json);
+ImageTrainOptions image_train_options_from(const JsonReader& json);
+
+}  // namespace kinflow

@@ -1,0 +1,114 @@
+// Images drawn from a model.
+#include "kinflow/evaluate/image_draws.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "kinflow/evaluate/image_evaluation.h"
+#include "kinflow/images/prepare_image.h"
+#include "tests/train/images/small_images.h"
+
+namespace kinflow {
+namespace {
+
+ImageModel model_of(LearnedDependence dependence = {}) {
+  return {.flow = std::make_unique<GlowFlow>(small_flow(), 7),
+          .prepare = {},
+          .dependence = std::move(dependence),
+          .record = {}};
+}
+
+LearnedDependence two_people() {
+  return {.kind = DependenceKind::blocks,
+          .column = "person",
+          .labels = {"Ada", "Bo"},
+          .sizes = {3, 2},
+          .parameters = {0.999999, 1e-6}};
+}
+
+/// The first images of the test set, one of each of these people.
+ImageSet images_of(const std::vector<std::string>& people) {
+  auto set = select_images(simulate_images(small_images()).test, [&] {
+    std::vector<std::int64_t> first;
+    for (std::size_t i = 0; i < people.size(); ++i) {
+      first.push_back(static_cast<std::int64_t>(i));
+    }
+    return first;
+  }());
+  set.person_of_image = people;
+  return set;
+}
+
+double difference(const at::Tensor& left, const at::Tensor& right) {
+  return (left.to(at::kDouble) - right.to(at::kDouble)).abs().mean().item<double>();
+}
+
+TEST(ImageDraws, FewerAreTheFirstOfMore) {
+  const auto model = model_of();
+  const auto five = draw_images(model, {.count = 5, .seed = 2});
+  EXPECT_EQ(five.sizes(), (at::IntArrayRef{5, 1, 8, 8}));
+  EXPECT_TRUE(
+      at::equal(five.narrow(0, 0, 3), draw_images(model, {.count = 3, .seed = 2})));
+  EXPECT_FALSE(at::equal(five, draw_images(model, {.count = 5, .seed = 3})));
+}
+
+TEST(ImageDraws, TemperatureZeroIsOneImage) {
+  const auto drawn = draw_images(model_of(), {.count = 4, .temperature = 0});
+  EXPECT_TRUE(at::equal(drawn[0], drawn[3]));
+}
+
+TEST(ImageDraws, ACorrelationNearOneGivesTheKnownImageBack) {
+  const auto model = model_of(two_people());
+  const auto known = images_of({"Ada", "Bo", "Cy"});
+  const auto drawn =
+      draw_images_given(model, known, {}, {.count = 2, .temperature = 0});
+  ASSERT_EQ(drawn.size(0), 6);
+  const auto pixels = rows_of(known).pixels;
+  // Ada's correlation is almost 1, Bo's almost 0, that of others the typical one.
+  EXPECT_LT(difference(drawn[0], pixels[0]), 1.01);
+  EXPECT_LT(difference(drawn[1], pixels[0]), 1.01);
+  EXPECT_GT(difference(drawn[2], pixels[1]), 5);
+  EXPECT_GT(difference(drawn[4], pixels[2]), 1.01);
+}
+
+TEST(ImageDraws, AGivenCorrelationStandsForTheLearnedOnes) {
+  const auto model = model_of();
+  const auto known = images_of({"Bo"});
+  const auto drawn =
+      draw_images_given(model, known, {0.999999}, {.count = 1, .temperature = 0});
+  EXPECT_LT(difference(drawn[0], rows_of(known).pixels[0]), 1.01);
+  const auto message =
+      input_error_of([&] { draw_images_given(model, known, {}, {.count = 1}); });
+  EXPECT_NE(message.find("--parameter"), std::string::npos) << message;
+}
+
+TEST(ImageDraws, SpreadBitsAreReadBack) {
+  for (std::int64_t bits = 1; bits <= 8; ++bits) {
+    const auto values = at::arange(std::int64_t{1} << bits, at::kByte);
+    const auto spread = spread_to_eight_bits(values, bits);
+    EXPECT_EQ(spread[-1].item<std::int64_t>(), 255);
+    EXPECT_TRUE(
+        at::equal(at::floor_divide(spread.to(at::kLong), std::int64_t{1} << (8 - bits)),
+                  values.to(at::kLong)))
+        << bits;
+  }
+}
+
+TEST(ImageEvaluation, IndividualsAreOneImageForEachPerson) {
+  const auto model = model_of();
+  const auto set = simulate_images(small_images()).train;
+  const auto result = evaluate_images(model, set, {.samples = 40});
+  EXPECT_EQ(result.people, set.people());
+  EXPECT_EQ(result.scores.likelihood->images, set.images());
+  EXPECT_EQ(result.scores.indiv_likelihood->images, set.people());
+  EXPECT_NEAR(result.scores.likelihood->mean_nll_nats,
+              -result.log_density_nats.mean().item<double>(), 1e-9);
+  EXPECT_NE(result.scores.likelihood->mean_nll_nats,
+            result.scores.indiv_likelihood->mean_nll_nats);
+  ASSERT_TRUE(result.scores.distances.has_value());
+  EXPECT_EQ(result.scores.distances->generated_images, 40);
+  EXPECT_FALSE(evaluate_images(model, set, {}).scores.distances.has_value());
+}
+
+}  // namespace
+}  // namespace kinflow

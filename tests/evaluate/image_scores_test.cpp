@@ -1,0 +1,92 @@
+// Scores of a model of images.
+#include "kinflow/evaluate/image_scores.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "kinflow/core/error.h"
+#include "kinflow/evaluate/bits_per_dimension.h"
+
+namespace kinflow {
+namespace {
+
+at::Tensor images(std::int64_t n, std::uint64_t seed) {
+  auto generator = at::detail::createCPUGenerator(seed);
+  return at::rand({n, 3, 8, 8}, generator, at::TensorOptions());
+}
+
+TEST(BitsPerDimension, OfAUniformLawOn8BitImagesIs8) {
+  const std::int64_t dimensions = 3 * 32 * 32;
+  const double log_density = -dimensions * std::log(256.0);
+  EXPECT_DOUBLE_EQ(bits_per_dimension(log_density, dimensions), 8);
+  // The same law seen with a range of 1 has density 1.
+  EXPECT_DOUBLE_EQ(
+      bits_per_dimension(log_density_in_levels(0, 256, dimensions), dimensions), 8);
+  EXPECT_DOUBLE_EQ(
+      bits_per_dimension(log_density_in_levels(0, 32, dimensions), dimensions), 5);
+}
+
+TEST(BitsPerDimension, OfAnIdealLawIsItsEntropy) {
+  // A value is even with probability 1/4 and odd otherwise, uniform among each.
+  const double even = std::log(0.25 / 128), odd = std::log(0.75 / 128);
+  const double entropy = 7 - 0.25 * std::log2(0.25) - 0.75 * std::log2(0.75);
+  EXPECT_NEAR(bits_per_dimension(0.25 * even + 0.75 * odd, 1), entropy, 1e-12);
+}
+
+TEST(ImageLikelihood, IsTheMeanOverImages) {
+  const auto scores = image_likelihood(at::tensor({-10.0, -30.0}, at::kDouble), 12);
+  EXPECT_EQ(scores.images, 2);
+  EXPECT_DOUBLE_EQ(scores.mean_nll_nats, 20);
+  EXPECT_DOUBLE_EQ(scores.bits_per_dimension, 20 / std::numbers::ln2 / 12);
+}
+
+TEST(ImageLikelihood, NamesTheImageWhoseDensityIsNotFinite) {
+  auto density = at::zeros({5}, at::kDouble);
+  density[2] = -std::numeric_limits<double>::infinity();
+  try {
+    image_likelihood(density, 3);
+    FAIL() << "expected a NumericalError";
+  } catch (const NumericalError& error) {
+    EXPECT_NE(std::string(error.what()).find("image 3"), std::string::npos);
+  }
+  EXPECT_THROW(image_likelihood(at::zeros({0}), 3), InputError);
+  EXPECT_THROW(image_likelihood(at::zeros({2, 2}), 3), InputError);
+}
+
+TEST(FirstOfEachGroup, TakesEveryGroupOnce) {
+  const auto groups = at::tensor({7, 7, -3, 7, 0, -3, 9}, at::kLong);
+  EXPECT_TRUE(first_of_each_group(groups).equal(at::tensor({0, 2, 4, 6}, at::kLong)));
+  EXPECT_EQ(first_of_each_group(at::zeros({0}, at::kLong)).numel(), 0);
+}
+
+TEST(ImageDistances, OfTheSameImagesAreZeroAndOneAndGrowWithDifference) {
+  const auto features = built_in_features(at::kCPU);
+  const auto real = images(200, 1);
+  const auto own = image_distances(real, real, *features);
+  EXPECT_EQ(own.features, "kinflow-features-1");
+  EXPECT_EQ(own.real_images, 200);
+  EXPECT_NEAR(own.frechet, 0, 1e-4);
+  EXPECT_NEAR(own.prd.f_8, 1, 1e-6);
+  EXPECT_NEAR(own.prd.f_one_8th, 1, 1e-6);
+  EXPECT_EQ(own.prd_curve.precision.size(), 1001U);
+  const auto other = image_distances(real, images(150, 2) * 0.5, *features);
+  EXPECT_EQ(other.generated_images, 150);
+  EXPECT_GT(other.frechet, 10);
+  EXPECT_LT(other.prd.f_8, 0.1);
+}
+
+TEST(ImageDistances, ImagesOfDifferentSizesOrTooFewAreRefused) {
+  const auto features = built_in_features(at::kCPU);
+  EXPECT_THROW(image_distances(images(30, 1), at::rand({30, 3, 8, 9}), *features),
+               InputError);
+  EXPECT_THROW(image_distances(images(30, 1), at::rand({30, 1, 8, 8}), *features),
+               InputError);
+  EXPECT_THROW(image_distances(images(30, 1), images(10, 2), *features), InputError);
+}
+
+}  // namespace
+}  // namespace kinflow
