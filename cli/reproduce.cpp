@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <functional>
 #include <memory>
 
 #include "commands.h"
 #include "kinflow/reproduce/experiments.h"
+#include "kinflow/train/images/image_names.h"
 #include "options.h"
 
 namespace kinflow::cli {
@@ -24,7 +26,8 @@ struct Given {
 using Run = std::function<ExperimentReport(const ExperimentOptions&)>;
 
 // A verb for an experiment, which runs it and shows what it came to.
-// @param seeds  repetitions by default; 0: it is not repeated
+// @param seeds  repetitions by default; 1: it has a seed and is not repeated, 0: it has
+//               none
 CLI::App* add_experiment(CLI::App& app, const std::string& name,
                          const std::string& help, const Run& run,
                          std::int64_t seeds = ExperimentOptions{}.seeds) {
@@ -38,13 +41,16 @@ CLI::App* add_experiment(CLI::App& app, const std::string& name,
     out->description(
         "Folder of the results; the same command goes on with one that was left "
         "unfinished");
-    verb->add_option(
-            "--seeds", given->seeds,
-            fmt::format("Repetitions (default: {}, quick: {})", seeds, kQuickSeeds))
-        ->check(integer_in(1, 1000));
-    verb->add_option("--first-seed", options.first_seed,
-                     "Seed of the first repetition; those of other seeds have a "
-                     "section of their own on a page")
+    if (seeds > 1) {
+      verb->add_option(
+              "--seeds", given->seeds,
+              fmt::format("Repetitions (default: {}, quick: {})", seeds, kQuickSeeds))
+          ->check(integer_in(1, 1000));
+    }
+    verb->add_option(seeds > 1 ? "--first-seed" : "--seed", options.first_seed,
+                     fmt::format("Seed{}; those of other seeds have a section of their "
+                                 "own on a page",
+                                 seeds > 1 ? " of the first repetition" : ""))
         ->check(integer_in(0, 1'000'000'000));
     verb->add_flag("--quick", options.quick,
                    "A reduced version for a CPU, which says what it leaves out");
@@ -56,7 +62,8 @@ CLI::App* add_experiment(CLI::App& app, const std::string& name,
   add_threads(*verb, options.threads);
   verb->callback([given, name, run] {
     auto& chosen = given->options;
-    chosen.seeds = given->seeds.value_or(chosen.quick ? kQuickSeeds : chosen.seeds);
+    if (chosen.quick) chosen.seeds = std::min(kQuickSeeds, chosen.seeds);
+    chosen.seeds = given->seeds.value_or(chosen.seeds);
     chosen.stop = &stop_requested();
     if (!given->page.empty()) check_page(given->page, name, chosen);
     const auto report = run(chosen);
@@ -65,6 +72,39 @@ CLI::App* add_experiment(CLI::App& app, const std::string& name,
     if (!given->page.empty()) write_to_page(given->page, name, chosen, report);
   });
   return verb;
+}
+
+// Faces as typed.
+struct FacesGiven {
+  FaceSource source;
+  std::string preset = name_of(glow_preset_names(), FaceSource{}.preset);
+};
+
+void add_lfw(CLI::App& app, Console& console) {
+  auto given = std::make_shared<FacesGiven>();
+  auto* verb = add_experiment(
+      app, "lfw", "Faces of people, several of some: Labeled Faces in the Wild",
+      [given, &console](const ExperimentOptions& options) {
+        given->source.preset = chosen(glow_preset_names(), given->preset);
+        return reproduce_lfw(options, given->source, console);
+      },
+      /*seeds=*/1);
+  verb->add_option("--data", given->source.folder,
+                   "Folder with a folder of images for each person, or with an .npy "
+                   "array of images and one, with 'id' in its name, of people "
+                   "(default with --quick: simulated images)");
+  verb->add_option("--minutes", given->source.minutes,
+                   "Time of a baseline; all methods take as many steps")
+      ->check(number_in(0.001, 1e5))
+      ->default_str("");
+  add_choice(*verb, "--preset", given->preset, glow_preset_names(),
+             "Network: the paper's, or a lighter one");
+  add_list(*verb, "--methods", given->source.methods,
+           "Methods to train, comma-separated: baseline, grid-RHO, joint (default: "
+           "baseline,grid-0.05,grid-0.1,grid-0.15,joint)");
+  verb->add_option("--features", given->source.features,
+                   "TorchScript network whose features are compared; such a file is a "
+                   "program (default: built-in features)");
 }
 
 }  // namespace
@@ -146,6 +186,7 @@ void add_reproduce(CLI::App& app, Console& console) {
   gwas->add_option("--data", *mice,
                    "Folder of PREFIX.bed, .bim and .fam, and pheno.tsv of the "
                    "heterogeneous stock mice (default: simulated cohorts alone)");
+  add_lfw(*reproduce, console);
 }
 
 }  // namespace kinflow::cli

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/student_t.h"
@@ -48,6 +49,33 @@ double ratio_by_sign(double mean) {
   return mean == 0 ? 0 : std::copysign(std::numeric_limits<double>::infinity(), mean);
 }
 
+// Of `higher` minus `lower`.
+std::vector<double> differences_of(const std::vector<double>& lower,
+                                   const std::vector<double>& higher) {
+  if (lower.size() != higher.size() || lower.size() < 2) {
+    throw InputError(fmt::format(
+        "[paired_test] expected at least 2 pairs, received {} and {} values",
+        lower.size(), higher.size()));
+  }
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    differences.push_back(higher[i] - lower[i]);
+  }
+  require_finite(differences, "paired_test", "differences");
+  return differences;
+}
+
+PairedTest test_of(std::size_t pairs, double mean, double error, std::size_t degrees) {
+  const double t = error > 0 ? mean / error : ratio_by_sign(mean);
+  const auto freedom = static_cast<double>(degrees);
+  return {.pairs = pairs,
+          .mean_difference = mean,
+          .standard_error = error,
+          .t = t,
+          .degrees_of_freedom = freedom,
+          .p_value = student_t_tail(t, freedom)};
+}
+
 }  // namespace
 
 MeanAndError mean_and_standard_error(const std::vector<double>& values) {
@@ -62,25 +90,37 @@ MeanAndError mean_and_standard_error(const std::vector<double>& values) {
 
 PairedTest paired_test(const std::vector<double>& lower,
                        const std::vector<double>& higher) {
-  if (lower.size() != higher.size() || lower.size() < 2) {
-    throw InputError(fmt::format(
-        "[paired_test] expected at least 2 pairs, received {} and {} values",
-        lower.size(), higher.size()));
+  const auto differences = differences_of(lower, higher);
+  const double mean = mean_of(differences);
+  return test_of(differences.size(), mean, standard_error_of(differences, mean),
+                 differences.size() - 1);
+}
+
+PairedTest paired_test_of_groups(const std::vector<double>& lower,
+                                 const std::vector<double>& higher,
+                                 const std::vector<std::int64_t>& group) {
+  const auto differences = differences_of(lower, higher);
+  if (group.size() != differences.size()) {
+    throw InputError(
+        fmt::format("[paired_test] expected a group for each of {} pairs, received {}",
+                    differences.size(), group.size()));
   }
-  std::vector<double> differences;
-  for (std::size_t i = 0; i < lower.size(); ++i) {
-    differences.push_back(higher[i] - lower[i]);
+  const double mean = mean_of(differences);
+  std::map<std::int64_t, double> sums;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    sums[group[i]] += differences[i] - mean;
   }
-  require_finite(differences, "paired_test", "differences");
-  PairedTest test;
-  test.pairs = lower.size();
-  test.mean_difference = mean_of(differences);
-  test.standard_error = standard_error_of(differences, test.mean_difference);
-  test.t = test.standard_error > 0 ? test.mean_difference / test.standard_error
-                                   : ratio_by_sign(test.mean_difference);
-  test.degrees_of_freedom = static_cast<double>(test.pairs - 1);
-  test.p_value = student_t_tail(test.t, test.degrees_of_freedom);
-  return test;
+  if (sums.size() < 2) {
+    throw InputError("[paired_test] expected at least 2 groups, received 1");
+  }
+  std::vector<double> parts;
+  for (const auto& [label, sum] : sums) parts.push_back(sum);
+  const auto groups = static_cast<double>(parts.size());
+  // The sums have mean 0.
+  return test_of(
+      differences.size(), mean,
+      standard_error_of(parts, 0) * groups / static_cast<double>(differences.size()),
+      parts.size() - 1);
 }
 
 }  // namespace kinflow

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace kinflow {
@@ -23,7 +24,7 @@ struct PairedTest {
   double mean_difference = 0;
   double standard_error = 0;  ///< of the mean difference
   double t = 0;               ///< infinite where all differences are equal but not 0
-  double degrees_of_freedom = 0;  ///< pairs - 1
+  double degrees_of_freedom = 0;  ///< pairs - 1, or groups - 1
   double p_value = 1;             ///< one-sided
 };
 
@@ -34,5 +35,14 @@ struct PairedTest {
 /// @param lower, higher  element i of both belongs together, e.g. has the same seed
 PairedTest paired_test(const std::vector<double>& lower,
                        const std::vector<double>& higher);
+
+/// The same where pairs of one group may depend on each other, as images of one person
+/// do: the mean is that over pairs, and its error that of sums over groups. With one
+/// pair in each group it is the test above. InputError where there are fewer than 2
+/// groups.
+/// @param group  of each pair, any labels
+PairedTest paired_test_of_groups(const std::vector<double>& lower,
+                                 const std::vector<double>& higher,
+                                 const std::vector<std::int64_t>& group);
 
 }  // namespace kinflow

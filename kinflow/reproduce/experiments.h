@@ -1,5 +1,5 @@
-// The paper's experiments on simulated data, stock prices and biomarkers, beside its
-// own numbers.
+// The paper's experiments on simulated data, stock prices, biomarkers and faces, beside
+// its own numbers.
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kinflow/core/log.h"
+#include "kinflow/flow/glow/glow_options.h"
 #include "kinflow/reproduce/biomarker_data.h"
 #include "kinflow/reproduce/study.h"
 
@@ -67,6 +68,22 @@ ExperimentReport reproduce_biomarkers(const ExperimentOptions& options,
 /// there is a folder of data the mice's blood traits by groups.
 ExperimentReport reproduce_gwas(const ExperimentOptions& options,
                                 const std::string& data, Logger& logger);
+
+/// Faces, and how they are trained on.
+struct FaceSource {
+  std::string folder;  ///< as find_faces() takes it; empty: simulated, with `quick`
+  double minutes = 0;  ///< of each training; `quick` has a few epochs instead
+  GlowPreset preset = GlowPreset::light;
+  std::vector<std::string> methods = {};  ///< as face_methods() takes them
+  std::string features = {};              ///< TorchScript file; empty: built-in ones
+};
+
+/// Labeled Faces in the Wild, or other faces of people: flows that know nothing of
+/// people, that hold one correlation, and that learn one for each person, all with the
+/// same number of steps. Reports the methods of the source and those of the study that
+/// are finished.
+ExperimentReport reproduce_lfw(const ExperimentOptions& options,
+                               const FaceSource& source, Logger& logger);
 
 /// The study of an experiment.
 /// @param more  what else decides its results

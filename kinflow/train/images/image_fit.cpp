@@ -272,13 +272,21 @@ void fit_into_time(ImageFitRequest& request, const ImageFitData& data,
 
 ImageFitResult fit_images(const ImageFitRequest& given, const FitPlace& place,
                           Logger& logger) {
-  const auto start = Clock::now();
-  auto request = with_defaults(given);
+  const auto request = with_defaults(given);
   if (!place.resume) RunFolder::check_free(place.directory);
   check_paths(request);
   set_threads(request.threads);
+  find_device(request.device);
+  return fit_images(request, read_fit_images(request), place, logger);
+}
+
+ImageFitResult fit_images(const ImageFitRequest& given, const ImageFitData& data,
+                          const FitPlace& place, Logger& logger) {
+  const auto start = Clock::now();
+  auto request = with_defaults(given);
+  if (!place.resume) RunFolder::check_free(place.directory);
+  set_threads(request.threads);
   const auto device = find_device(request.device);
-  const auto data = read_fit_images(request);
   check_flow(request, data);
   fit_into_time(request, data, place, device, logger);
   auto record = new_record(request, data);

@@ -11,6 +11,7 @@
 #include "kinflow/core/log.h"
 #include "kinflow/images/image_request.h"
 #include "kinflow/train/fit.h"
+#include "kinflow/train/images/image_data.h"
 #include "kinflow/train/images/image_model.h"
 #include "kinflow/train/images/image_trainer.h"
 
@@ -69,6 +70,11 @@ inline constexpr double kImageCheckpointSeconds = 120;
 /// then what it had reached.
 ImageFitResult fit_images(const ImageFitRequest& request, const FitPlace& place,
                           Logger& logger);
+
+/// The same with images that are in memory, in place of those that the request names.
+/// Such a run can only be resumed by this function.
+ImageFitResult fit_images(const ImageFitRequest& request, const ImageFitData& data,
+                          const FitPlace& place, Logger& logger);
 
 /// Whether a run folder holds a fit of images.
 bool is_image_run(const std::string& directory);

@@ -1,0 +1,234 @@
+// Training and scoring the methods of a study of faces.
+#include "kinflow/reproduce/face_study.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "kinflow/core/device.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/json_reader.h"
+#include "kinflow/train/images/image_fit.h"
+#include "kinflow/train/images/image_names.h"
+#include "kinflow/train/images/image_run.h"
+#include "kinflow/train/run_folder.h"
+
+namespace kinflow {
+namespace {
+
+constexpr double kCheckpointSeconds = 60;
+constexpr std::int64_t kKeptSamples = 64;
+constexpr std::int64_t kMostEpochs = 1'000'000;
+const std::string kGridPrefix = "grid-";
+
+// Of --quick.
+constexpr std::int64_t kQuickImages = 1000, kQuickEpochs = 2, kQuickBatch = 32;
+constexpr GlowOptions kQuickFlow{
+    .steps = 2, .dense_channels = 8, .dense_layers = 1, .dense_growth = 8};
+
+// Says of every message which training it is of.
+class TrainingLogger : public Logger {
+ public:
+  TrainingLogger(std::string training, Logger& logger)
+      : training_(std::move(training)), logger_(logger) {}
+  void info(const std::string& message) override {
+    logger_.info(fmt::format("{}: {}", training_, message));
+  }
+  void warning(const std::string& message) override {
+    logger_.warning(fmt::format("{}: {}", training_, message));
+  }
+  void progress(const Progress& progress) override {
+    auto named = progress;
+    named.job = training_;
+    logger_.progress(named);
+  }
+
+ private:
+  std::string training_;
+  Logger& logger_;
+};
+
+FaceMethod method_of(const std::string& name) {
+  if (name == "baseline") return {.name = name};
+  if (name == "joint") return {.name = name, .schedule = Schedule::joint};
+  const char* end = name.data() + name.size();
+  double value = 0;
+  if (name.starts_with(kGridPrefix)) {
+    const auto read = std::from_chars(name.data() + kGridPrefix.size(), end, value);
+    const bool is_number = read.ec == std::errc() && read.ptr == end;
+    if (is_number && value >= kSmallestParameter && value <= kLargestParameter) {
+      return {.name = name, .schedule = Schedule::grid, .start = value};
+    }
+  }
+  throw InputError(fmt::format(
+      "--methods: expected baseline, joint, or grid-RHO with a correlation from {} to "
+      "{}, found '{}'",
+      kSmallestParameter, kLargestParameter, name));
+}
+
+void check_source(const ExperimentOptions& options, const FaceSource& source) {
+  if (options.quick) return;
+  if (source.folder.empty()) {
+    throw InputError("lfw: expected --data DIR, or --quick to simulate, found neither");
+  }
+  if (source.minutes <= 0) {
+    throw InputError("lfw: expected --minutes M of each training, found none");
+  }
+}
+
+FaceData data_of(const ExperimentOptions& options, const FaceSource& source) {
+  check_source(options, source);
+  set_threads(options.threads);
+  if (source.folder.empty()) return simulated_faces(options.first_seed);
+  return read_faces(source.folder, options.first_seed,
+                    options.quick ? kQuickImages : 0);
+}
+
+GlowOptions flow_of(const ExperimentOptions& options, const FaceSource& source,
+                    const ImageSet& images) {
+  auto flow = options.quick ? kQuickFlow
+                            : glow_preset(source.preset, images.channels, images.height,
+                                          images.width);
+  flow.channels = images.channels;
+  flow.height = images.height;
+  flow.width = images.width;
+  return flow;
+}
+
+std::unique_ptr<ImageFeatures> features_of(const FaceSource& source,
+                                           at::Device device) {
+  return source.features.empty() ? built_in_features(device)
+                                 : load_features(source.features, device);
+}
+
+nlohmann::json description_of(const ExperimentOptions& options,
+                              const FaceSource& source, const std::string& data_hash) {
+  nlohmann::json more = {
+      {"data_hash", data_hash},
+      {"features",
+       source.features.empty() ? std::string("built-in") : file_hash(source.features)}};
+  if (!options.quick) {
+    more["minutes"] = source.minutes;
+    more["preset"] = name_of(glow_preset_names(), source.preset);
+  }
+  return study_place(options, "lfw", more).description;
+}
+
+bool holds_run(const std::string& directory) {
+  std::error_code ignored;
+  return std::filesystem::exists(directory + "/run.json", ignored);
+}
+
+}  // namespace
+
+std::string FaceMethod::title() const {
+  return schedule == Schedule::grid ? fmt::format("grid, rho {}", start) : name;
+}
+
+std::vector<FaceMethod> face_methods(const std::vector<std::string>& names) {
+  if (names.empty()) {
+    return face_methods({"baseline", "grid-0.05", "grid-0.1", "grid-0.15", "joint"});
+  }
+  std::vector<FaceMethod> methods;
+  for (const auto& name : names) methods.push_back(method_of(name));
+  return methods;
+}
+
+FaceStudy::FaceStudy(const ExperimentOptions& options, const FaceSource& source,
+                     Logger& logger)
+    : options_(options),
+      source_(source),
+      logger_(logger),
+      device_(find_device(options.device)),
+      data_(data_of(options, source)),
+      flow_(flow_of(options, source, data_.fit.train)),
+      features_(features_of(source, device_)),
+      folder_(std::make_unique<StudyFolder>(
+          options.directory, description_of(options, source, data_.hash))) {
+  for (const auto& note : data_.fit.notes) logger_.info(note);
+  data_.fit.notes.clear();
+}
+
+ImageFitRequest FaceStudy::request_for(const FaceMethod& method) const {
+  ImageFitRequest request{.data = {.path = source_.folder, .prepare = data_.prepare},
+                          .flow = flow_,
+                          .grid = {method.start},
+                          .device = options_.device,
+                          .threads = options_.threads};
+  request.train.schedule = method.schedule;
+  request.train.start = method.start;
+  request.train.seed = options_.first_seed;
+  request.train.epochs = epochs_.value_or(kMostEpochs);
+  if (options_.quick) request.train.batch_size = kQuickBatch;
+  return with_defaults(request);
+}
+
+std::int64_t FaceStudy::epochs() {
+  if (epochs_) return *epochs_;
+  constexpr const char* kName = "epochs";
+  if (const auto known = folder_->find(kName)) {
+    epochs_ =
+        JsonReader(*known, folder_->path_of(kName)).integer(kName, 1, kMostEpochs);
+    return *epochs_;
+  }
+  if (options_.quick) {
+    epochs_ = kQuickEpochs;
+  } else {
+    auto request = request_for(method_of("baseline"));
+    request.minutes = source_.minutes;
+    epochs_ = epochs_in_time(request, data_.fit, device_);
+  }
+  folder_->keep(kName, {{kName, *epochs_}});
+  return *epochs_;
+}
+
+std::int64_t FaceStudy::steps_per_epoch() const {
+  return data_.fit.train.images() / request_for(method_of("baseline")).train.batch_size;
+}
+
+ImageModel FaceStudy::train(const FaceMethod& method) {
+  const auto directory = options_.directory + "/trainings/" + method.name;
+  const bool is_there = holds_run(directory);
+  if (!is_there || !run_is_finished(directory)) {
+    TrainingLogger named(method.name, logger_);
+    try {
+      const auto result = fit_images(request_for(method), data_.fit,
+                                     {.directory = directory,
+                                      .resume = is_there,
+                                      .checkpoint_seconds = kCheckpointSeconds,
+                                      .stop = options_.stop},
+                                     named);
+      named.info(fmt::format("best validation {:.4f} bits per dimension, at epoch {}",
+                             result.valid_bits_per_dimension, result.best_epoch));
+    } catch (const Interrupted&) {
+      throw Interrupted("interrupted; the same command goes on");
+    }
+  }
+  return load_image_model(model_path_of(directory), device_);
+}
+
+std::optional<ImageMethodScore> FaceStudy::find(const FaceMethod& method) const {
+  const auto known = folder_->find(method.name);
+  if (!known) return std::nullopt;
+  return image_method_score_from(*known, folder_->path_of(method.name));
+}
+
+ImageMethodScore FaceStudy::run(const FaceMethod& method) {
+  if (auto known = find(method)) return *known;
+  epochs();
+  const auto model = train(method);
+  auto score = score_images(method.name, model, data_.test,
+                            {.seed = options_.first_seed,
+                             .samples = data_.test.images(),
+                             .features = features_.get()},
+                            kKeptSamples);
+  score.best_epoch = model.record.at("best_epoch");
+  score.valid_nll_nats = model.record.at("valid_nll_nats");
+  score.skipped_steps = model.record.at("skipped_steps");
+  folder_->keep(method.name, to_json(score));
+  return score;
+}
+
+}  // namespace kinflow

@@ -1,0 +1,68 @@
+// Trainings of flows of faces that differ in what they know of the people.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kinflow/reproduce/experiments.h"
+#include "kinflow/reproduce/face_data.h"
+#include "kinflow/reproduce/image_method_score.h"
+#include "kinflow/reproduce/study_folder.h"
+
+namespace kinflow {
+
+/// A way of training: "baseline", "grid-RHO" with one value, or "joint".
+struct FaceMethod {
+  std::string name;
+  Schedule schedule = Schedule::baseline;
+  double start = 0.1;  ///< of the correlations; a grid's value
+
+  /// "baseline", "grid, rho 0.05", "joint"
+  std::string title() const;
+};
+
+/// The methods of these names; of the study where there are none. InputError for other
+/// names.
+std::vector<FaceMethod> face_methods(const std::vector<std::string>& names);
+
+/// Trainings and scores in the folder of a study. Each training is a run folder,
+/// trainings/NAME, that goes on after it was stopped.
+class FaceStudy {
+ public:
+  /// Reads the faces and opens the folder; all input is checked before.
+  FaceStudy(const ExperimentOptions& options, const FaceSource& source, Logger& logger);
+
+  /// The score of a method, which is trained where none is known. Interrupted where the
+  /// user stops it.
+  ImageMethodScore run(const FaceMethod& method);
+  /// The score that is known already.
+  std::optional<ImageMethodScore> find(const FaceMethod& method) const;
+
+  const FaceData& data() const { return data_; }
+  const GlowOptions& flow() const { return flow_; }
+  /// Of each training: as many as a baseline's speed lets into the time. Measured by
+  /// the first call that asks, and kept.
+  std::int64_t epochs();
+  std::int64_t steps_per_epoch() const;
+  double seconds() const { return folder_->seconds(); }
+  std::string features() const { return features_->description(); }
+
+ private:
+  ImageFitRequest request_for(const FaceMethod& method) const;
+  ImageModel train(const FaceMethod& method);
+
+  const ExperimentOptions& options_;
+  const FaceSource& source_;
+  Logger& logger_;
+  at::Device device_;
+  FaceData data_;
+  GlowOptions flow_;
+  std::unique_ptr<ImageFeatures> features_;
+  std::unique_ptr<StudyFolder> folder_;
+  std::optional<std::int64_t> epochs_;
+};
+
+}  // namespace kinflow
