@@ -234,13 +234,13 @@ void add_image_fit_options(CLI::App& verb, FitGiven& shared, ImageFitGiven& give
   add(verb.add_option("--steps", given.steps, "Steps of each scale (default: 12)"))
       ->check(integer_in(1, 1000));
   add(verb.add_option("--dense-channels", given.dense_channels,
-                      "Width of the networks' first layers (default: 64)"))
+                      "Width of the networks' first layers (default: by the preset)"))
       ->check(integer_in(8, 4096));
   add(verb.add_option("--dense-layers", given.dense_layers,
                       "Layers of the networks (default: by the preset)"))
       ->check(integer_in(1, 100));
   add(verb.add_option("--dense-growth", given.dense_growth,
-                      "Channels that each layer adds (default: 64)"))
+                      "Channels that each layer adds (default: by the preset)"))
       ->check(integer_in(8, 4096));
   add(verb.add_flag("--no-activation-norm", given.no_activation_norm,
                     "No scale and shift of channels before the steps"));
