@@ -117,5 +117,31 @@ TEST(PairedTest, PairsThatCannotBeTestedAreRefused) {
   EXPECT_THROW(paired_test({-1e308, 2}, {1e308, 3}), InputError);
 }
 
+TEST(PairedTestOfGroups, WithOnePairInEachGroupIsThePairedTest) {
+  const Values lower = {1, 2, 4, 3}, higher = {2, 2.5, 4.25, 5};
+  const auto plain = paired_test(lower, higher);
+  const auto grouped = paired_test_of_groups(lower, higher, {7, -1, 3, 12});
+  EXPECT_DOUBLE_EQ(grouped.mean_difference, plain.mean_difference);
+  EXPECT_DOUBLE_EQ(grouped.standard_error, plain.standard_error);
+  EXPECT_EQ(grouped.degrees_of_freedom, 3);
+  EXPECT_DOUBLE_EQ(grouped.p_value, plain.p_value);
+}
+
+TEST(PairedTestOfGroups, PairsThatAreRepeatedInAGroupTellNothingNew) {
+  const Values lower = {1, 2, 4}, higher = {2, 2.5, 4.25};
+  const auto once = paired_test(lower, higher);
+  const auto twice = paired_test_of_groups(
+      {1, 1, 2, 2, 4, 4}, {2, 2, 2.5, 2.5, 4.25, 4.25}, {0, 0, 1, 1, 2, 2});
+  EXPECT_EQ(twice.pairs, 6U);
+  EXPECT_DOUBLE_EQ(twice.mean_difference, once.mean_difference);
+  EXPECT_DOUBLE_EQ(twice.standard_error, once.standard_error);
+  EXPECT_DOUBLE_EQ(twice.p_value, once.p_value);
+}
+
+TEST(PairedTestOfGroups, RefusesOneGroupAndGroupsOfAnotherNumber) {
+  EXPECT_THROW(paired_test_of_groups({1, 2}, {2, 3}, {5, 5}), InputError);
+  EXPECT_THROW(paired_test_of_groups({1, 2}, {2, 3}, {5}), InputError);
+}
+
 }  // namespace
 }  // namespace kinflow
