@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 #include <utility>
 
 #include "kinflow/core/device_stream.h"
@@ -105,6 +106,7 @@ class ImageTrainer::Impl {
     if (!device.is_cpu()) {
       repeated_ = make_repeated_work([this] { take_step(); });
     }
+    wait_for_stream(device);
   }
 
   std::int64_t steps_per_epoch() const { return pixels_.size(0) / options_.batch_size; }
@@ -112,7 +114,7 @@ class ImageTrainer::Impl {
 
   ImageProgress run(std::int64_t steps) {
     const c10::NoGradGuard no_grad;
-    const DeviceStream stream(device_);
+    const DeviceStream stream(stream_);
     nll_sum_.zero_();
     std::int64_t taken = 0;
     for (; taken < steps && steps_done_ < total_steps(); ++taken, ++steps_done_) {
@@ -181,6 +183,7 @@ class ImageTrainer::Impl {
     }
     skipped_before_ = skipped_.item<std::int64_t>();
     has_latents_ = state.count("latents") > 0;
+    wait_for_stream(device_);
   }
 
  private:
@@ -366,6 +369,7 @@ class ImageTrainer::Impl {
   std::unique_ptr<Adamax> dependence_optimizer_;
   at::Tensor unconstrained_;  // [1, k]
   bool has_latents_ = false;  // whether the memory has been filled
+  std::optional<c10::Stream> stream_ = take_device_stream(device_);
   std::unique_ptr<RepeatedWork> repeated_;
   std::int64_t steps_done_ = 0, skipped_before_ = 0;
 
