@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <optional>
 #include <utility>
@@ -31,6 +32,9 @@ constexpr double kRateDecay = 0.9;
 constexpr std::int64_t kRateStages = 32;
 // Weight of a new gradient in the usual length of gradients.
 constexpr double kNormWeight = 0.02;
+// The random subset of images that ActNorm starts from; comparisons of images count
+// theirs from 0.
+constexpr std::int64_t kInitialSubset = std::int64_t{1} << 40;
 // Images whose densities are computed at once.
 constexpr std::int64_t kEvaluationChunk = 256;
 // The noise of evaluations has its own rounds.
@@ -127,11 +131,12 @@ class ImageTrainer::Impl {
     }
     wait_for_stream(device_);
     const auto skipped = skipped_.item<std::int64_t>();
-    const auto counted = std::max<std::int64_t>(1, nll_count_of(skipped, taken));
+    const std::int64_t counted = taken - (skipped - skipped_before_);
     skipped_before_ = skipped;
     return {.steps_done = steps_done_,
             .train_nll_nats = nll_sum_.item<double>() / static_cast<double>(counted) +
                               pixel_nats(flow_, bits_),
+            .taken = counted,
             .gradient_norm = last_norm_.item<double>(),
             .skipped = skipped,
             .mean_correlation = blocks_ ? correlations().mean().item<double>() : 0.0};
@@ -221,7 +226,7 @@ class ImageTrainer::Impl {
 
   void initialize() {
     const auto count = std::min(images_at_once(flow_.options()), pixels_.size(0));
-    Random random(options_.seed, stream(Purpose::draws));
+    Random random(options_.seed, stream(Purpose::subsets, kInitialSubset));
     auto rows = random.permutation(pixels_.size(0));
     rows.resize(static_cast<std::size_t>(count));
     flow_.initialize(
@@ -307,10 +312,11 @@ class ImageTrainer::Impl {
     const auto sound = at::isfinite(norm);
     const auto usual = at::where(usual_norm_ > 0, usual_norm_, norm);
     const auto most = options_.clip * usual;
+    const auto length = norm.clamp_min(std::numeric_limits<double>::min());
     take_flat_step(optimizer_, flow_.values(), gradient,
                    {.weight_decay = options_.weight_decay,
                     .decaying = flow_.layout().mixing.front().offset},
-                   rate, at::minimum(at::ones_like(norm), most / norm), sound);
+                   rate, at::minimum(at::ones_like(norm), most / length), sound);
     const auto updated = at::lerp(usual, at::minimum(norm, most), kNormWeight);
     usual_norm_.copy_(at::where(sound, updated, usual_norm_));
     skipped_.add_(sound.logical_not());
@@ -329,10 +335,6 @@ class ImageTrainer::Impl {
     dependence_optimizer_->step(
         unconstrained_, per_image, (rate * options_.dependence_rate).view({1, 1}), {},
         at::isfinite(per_image).all(1, true).logical_and(sound));
-  }
-
-  std::int64_t nll_count_of(std::int64_t skipped, std::int64_t taken) const {
-    return taken - (skipped - skipped_before_);
   }
 
   // The tensors of the state, by name; those of `fixed` are copies.
