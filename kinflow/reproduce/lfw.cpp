@@ -177,7 +177,7 @@ std::string difference_table(const std::vector<Finished>& finished,
     table.add_row({one.method.title(), text(all), p_value_text(all.p_value),
                    text(indiv), p_value_text(indiv.p_value)});
   }
-  return "\n" + table.markdown();
+  return fmt::format("\n{}", table.markdown());
 }
 
 std::string distance_table(const std::vector<Finished>& finished,
@@ -255,7 +255,7 @@ std::string claims_table(const std::vector<Finished>& finished,
     add(one->method.title() + " below baseline, one image of each person", indiv,
         mean_of(test.indiv(nlls)));
   }
-  return "\n" + table.markdown();
+  return fmt::format("\n{}", table.markdown());
 }
 
 // The first images of some.
