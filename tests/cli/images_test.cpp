@@ -170,7 +170,7 @@ TEST(Images, OptionsOfTheOtherKindAreRefused) {
                  {"--group", "tables"});
   expect_refusal(
       folder,
-      {"evaluate", faces.table_run, faces.table + "/test.csv", "--samples", "3"},
+      {"evaluate", faces.table_run, faces.table + "/test.csv", "--samples", "30"},
       {"--samples", "images"});
   expect_refusal(folder, {"sample", faces.table_run, "--rows", "2", "--sheet", out},
                  {"--sheet", "images"});
