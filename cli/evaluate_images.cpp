@@ -93,6 +93,10 @@ void check_options(const EvaluateImagesGiven& given) {
     throw InputError("--out: expected a table with people (.csv or .tsv), found " +
                      given.out);
   }
+  const std::vector<std::string> inputs = {given.model, given.path,
+                                           given.images.request.ids, given.features};
+  check_not_an_input(given.out, inputs);
+  check_not_an_input(given.prd, inputs);
 }
 
 }  // namespace
@@ -104,7 +108,7 @@ void add_evaluate_images_options(CLI::App& verb, EvaluateImagesGiven& given) {
                       "Images to draw and compare with the others: Frechet distance, "
                       "precision and recall (with --features or --prd as many as there "
                       "are)"))
-      ->check(integer_in(2, kMostSamples));
+      ->check(integer_in(PrdOptions{}.clusters, kMostSamples));
   add(verb.add_option("--features", given.features,
                       "TorchScript network whose features are compared; such a file is "
                       "a program (default: built-in features)"));

@@ -247,7 +247,7 @@ void add_image_fit_options(CLI::App& verb, FitGiven& shared, ImageFitGiven& give
   add(verb.add_option("--clip", given.clip,
                       "Gradients longer than this many times their usual length are "
                       "shortened (default: 5)"))
-      ->check(number_in(0, kLargestRate));
+      ->check(number_in(kSmallestClip, kLargestRate));
   add(verb.add_option("--minutes", given.minutes,
                       "Train fewer epochs where all would take longer"))
       ->check(number_in(0, 1e6));

@@ -95,6 +95,10 @@ void check_outputs(const SampleImagesGiven& given) {
     throw InputError("sample: expected --out or --sheet, found neither");
   }
   if (!given.count) throw InputError("sample: expected --n N, found none");
+  const std::vector<std::string> inputs = {given.model, given.known,
+                                           given.images.request.ids};
+  check_not_an_input(given.out, inputs);
+  check_not_an_input(given.sheet, inputs);
   if (!given.out.empty() && !is_array(given.out)) {
     require_free(given.out, [](const std::string&) { return false; });
   }

@@ -9,15 +9,22 @@
 
 namespace kinflow {
 
+/// A queue on a GPU beside the common one; none on a CPU.
+inline std::optional<c10::Stream> take_device_stream(c10::Device device) {
+  if (device.is_cpu()) return {};
+  return c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
+}
+
 /// As long as it lives, the calling thread's work on the device goes into a queue of
 /// its own, beside that of other threads. Does nothing on a CPU. Results that were
 /// queued elsewhere must be complete before they are used here.
 class DeviceStream {
  public:
-  explicit DeviceStream(c10::Device device) {
-    if (device.is_cpu()) return;
-    guard_.emplace(
-        c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device));
+  explicit DeviceStream(c10::Device device)
+      : DeviceStream(take_device_stream(device)) {}
+  /// The same with a queue that is used again: recorded work belongs to one.
+  explicit DeviceStream(const std::optional<c10::Stream>& stream) {
+    if (stream) guard_.emplace(*stream);
   }
 
  private:

@@ -20,8 +20,7 @@ namespace {
 
 /// Bounds of tau. Correlations whose logits differ by less than the lower one are as
 /// good as equal, and a prior any tighter would hold them where they start.
-constexpr double kSmallestDeviation = 0.1;
-constexpr double kLargestDeviation = 100;
+constexpr double kSmallestDeviation = 0.1, kLargestDeviation = 100;
 /// Newton halves t at worst: enough from the upper bound to the lower one.
 constexpr int kNewtonSteps = 30;
 constexpr int kScoringSteps = 2000;
@@ -37,9 +36,9 @@ class Blocks::Memory final : public LatentMemory {
 
   void reset(const at::Tensor& latents) override {
     LatentMemory::reset(latents);
-    const auto sums = blocks_.sums(latents_.to(at::kDouble));
-    set_in_place(sums_.latents, sums.latents);
-    set_in_place(sums_.squares, sums.squares);
+    const auto [latent_sums, squares] = blocks_.sums(latents_.to(at::kDouble));
+    set_in_place(sums_.latents, latent_sums);
+    set_in_place(sums_.squares, squares);
   }
 
   void update(const at::Tensor& rows, const at::Tensor& latents) override {

@@ -1,11 +1,13 @@
 // JPEG by libjpeg, whose errors are jumps: between setjmp() and a jump there is no
 // object with a destructor.
 #include <fmt/format.h>
-#include <jerror.h>
-#include <jpeglib.h>
 
 #include <csetjmp>
-#include <cstdio>  // jpeglib.h needs it before itself
+#include <cstdio>
+// clang-format off: jpeglib.h needs <cstdio> before it, and jerror.h needs jpeglib.h
+#include <jerror.h>
+#include <jpeglib.h>
+// clang-format on
 
 #include "kinflow/core/error.h"
 #include "kinflow/data/in_quotes.h"

@@ -2,6 +2,7 @@
 #include "kinflow/reproduce/face_data.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

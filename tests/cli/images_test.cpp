@@ -154,6 +154,8 @@ TEST(Images, OptionsOfTheOtherKindAreRefused) {
   expect_refusal(folder, fit_of(out, {"--schedule", "alternating"}), {"--schedule"});
   expect_refusal(folder, fit_of(out, {"--estimator", "hybrid"}), {"--estimator"});
   expect_refusal(folder, fit_of(out, {"--precision", "float64"}), {"--precision"});
+  expect_refusal(folder, fit_of(out, {"--precision", "mixed"}),
+                 {"--precision", "expected float32 on cpu", "found mixed"});
   expect_refusal(folder, fit_of(out, {"--start", "0.1,0.2"}), {"--start", "one value"});
   expect_refusal(folder, fit_of(out, {"--ids", "x.csv"}), {"--ids", "both"});
   expect_refusal(folder, fit_of(out, {"--valid-ids", "x.csv"}), {"--valid-ids"});
@@ -168,7 +170,7 @@ TEST(Images, OptionsOfTheOtherKindAreRefused) {
                  {"--group", "tables"});
   expect_refusal(
       folder,
-      {"evaluate", faces.table_run, faces.table + "/test.csv", "--samples", "3"},
+      {"evaluate", faces.table_run, faces.table + "/test.csv", "--samples", "30"},
       {"--samples", "images"});
   expect_refusal(folder, {"sample", faces.table_run, "--rows", "2", "--sheet", out},
                  {"--sheet", "images"});

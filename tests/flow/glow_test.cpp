@@ -155,6 +155,18 @@ TEST(Glow, ActNormStandardizesChannels) {
   EXPECT_NEAR(latents.square().mean().item<double>(), 1, 0.01);
 }
 
+TEST(Glow, LeavesLatentsAsTheyAre) {
+  auto options = tiny_options();
+  options.scales = 1;
+  const auto flow = disturbed_flow(options, at::kFloat);
+  for (const std::int64_t images : {1, 3}) {
+    const auto latents = at::randn({images, dimension(options)});
+    const auto before = latents.clone();
+    flow.from_latent(latents);
+    EXPECT_TRUE(at::equal(latents, before));
+  }
+}
+
 TEST(Glow, FixedNumbersCarryAFlowOver) {
   const auto options = tiny_options();
   const auto flow = disturbed_flow(options, at::kFloat);

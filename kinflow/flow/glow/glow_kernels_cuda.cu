@@ -35,6 +35,9 @@ __device__ __nv_bfloat16 rounded<__nv_bfloat16>(float value) {
   return __float2bfloat16_rn(value);
 }
 
+// As fmaxf(value, 0), but not a number stays that.
+__device__ float rectified(float value) { return value < 0 ? 0 : value; }
+
 template <typename T>
 struct Matrix {
   T* data;
@@ -83,7 +86,7 @@ __global__ void add_bias_and_rectify_kernel(Matrix<T> values, const float* bias)
   auto pack = values.load(here.row, here.column);
   for (int i = 0; i < kWide; ++i) {
     pack.values[i] =
-        rounded<T>(fmaxf(number(pack.values[i]) + bias[here.column + i], 0));
+        rounded<T>(rectified(number(pack.values[i]) + bias[here.column + i]));
   }
   values.store(here.row, here.column, pack);
 }
@@ -172,7 +175,7 @@ __global__ void gather_taps_kernel(Sides sides, Matrix<T> taps, const float* bia
     for (int i = 0; i < kWide; ++i) sums[i] += number(pack.values[i]);
   });
   Pack<T> pack;
-  for (int i = 0; i < kWide; ++i) pack.values[i] = rounded<T>(fmaxf(sums[i], 0));
+  for (int i = 0; i < kWide; ++i) pack.values[i] = rounded<T>(rectified(sums[i]));
   result.store(here.row, here.column, pack);
 }
 

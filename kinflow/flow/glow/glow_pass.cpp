@@ -31,6 +31,8 @@ GlowPass::GlowPass(const GlowFlow& flow, std::int64_t images, GlowPassOptions op
   const auto& layout = flow.layout();
   const auto& values = flow.values();
   const bool same_type = options.arithmetic == values.scalar_type();
+  TORCH_INTERNAL_ASSERT(values.is_cpu() ? same_type
+                                        : values.scalar_type() == at::kFloat);
   wide_ = values.narrow(0, 0, layout.wide_count);
   if (!same_type) wide_ = wide_.to(options.arithmetic);
   if (keeps()) {
@@ -196,7 +198,7 @@ at::Tensor GlowPass::from_latent(const at::Tensor& latents) {
                                         flow_.activation_norm(flow_.values(), s));
     const auto inverses =
         at::linalg_inv(scale.maps.matrix.to(at::kDouble)).to(now.scalar_type());
-    auto rows = as_rows(now).contiguous();
+    auto rows = as_rows(now).clone(at::MemoryFormat::Contiguous);
     for (std::size_t step = scale.networks.size(); step-- > 0;) {
       const auto changes =
           dense_forward(scale.networks[step], scale.grid, first_half(rows),

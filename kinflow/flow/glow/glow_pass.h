@@ -27,7 +27,7 @@ struct GlowPassOptions {
 };
 
 /// Batches of one size through one flow, whose values may change between them. No call
-/// waits for a GPU, so that work can be recorded and repeated.
+/// but from_latent() waits for a GPU, so that work can be recorded and repeated.
 class GlowPass {
  public:
   /// The flow must outlive this object.

@@ -297,6 +297,7 @@ ImageFitResult fit_images(const ImageFitRequest& given, const ImageFitData& data
   try {
     Loop(run, folder, place, data, logger).train();
   } catch (const NumericalError& error) {
+    folder.write_metrics(kMetricsHeader + lines_of(run.history(), 0));
     run.save_best(folder.best_path());
     record["status"] = "failed";
     record["error"] = error.what();

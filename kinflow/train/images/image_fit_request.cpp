@@ -73,6 +73,11 @@ ImageFitRequest with_defaults(ImageFitRequest request) {
   }
   train.precision = request.precision.value_or(
       request.device == "cuda" ? ImagePrecision::mixed : ImagePrecision::float32);
+  if (train.precision == ImagePrecision::mixed && request.device != "cuda") {
+    throw InputError(fmt::format(
+        "--precision: expected float32 on {}, found mixed, which needs --device cuda",
+        request.device));
+  }
   request.valid.prepare = request.data.prepare;
   request.valid.skip_corrupt = request.data.skip_corrupt;
   // Reading checks every range.

@@ -78,7 +78,7 @@ ImageTrainOptions image_train_options_from(const JsonReader& json) {
           .batch_size = json.integer("batch_size", 2, kManySteps),
           .learning_rate = json.number("learning_rate", 0, kLargestRate),
           .weight_decay = json.number("weight_decay", 0, kLargestRate),
-          .clip = json.number("clip", 0, kLargestRate),
+          .clip = json.number("clip", kSmallestClip, kLargestRate),
           .start = json.number("start", kSmallestParameter, kLargestParameter),
           .dependence_rate = json.number("dependence_rate", 0, kLargestRate),
           .prior = json.number("prior", 0, kLargestRate),

@@ -161,7 +161,10 @@ void ImageRun::advance() {
       std::min(device_.is_cpu() ? kCpuSteps : kGpuSteps, per_epoch - epoch_steps_);
   const auto progress = trainer_->run(steps);
   last_train_nll_ = progress.train_nll_nats;
-  epoch_nll_ += progress.train_nll_nats * static_cast<double>(steps);
+  if (progress.taken > 0) {
+    epoch_nll_ += progress.train_nll_nats * static_cast<double>(progress.taken);
+    epoch_taken_ += progress.taken;
+  }
   epoch_steps_ += steps;
   if (epoch_steps_ == per_epoch) end_epoch(progress);
 }
@@ -170,7 +173,7 @@ void ImageRun::end_epoch(const ImageProgress& progress) {
   const auto number = progress.steps_done / epoch_steps_;
   ImageEpoch epoch{.replica = replica_,
                    .epoch = number,
-                   .train_nll_nats = epoch_nll_ / static_cast<double>(epoch_steps_),
+                   .train_nll_nats = epoch_nll_ / static_cast<double>(epoch_taken_),
                    .valid_nll_nats = std::numeric_limits<double>::quiet_NaN(),
                    .typical_parameter = progress.mean_correlation,
                    .gradient_norm = progress.gradient_norm,
@@ -186,7 +189,7 @@ void ImageRun::end_epoch(const ImageProgress& progress) {
     last_failure_ = fmt::format("the validation NLL of epoch {} is not finite", number);
   }
   history_.push_back(epoch);
-  epoch_steps_ = 0;
+  epoch_steps_ = epoch_taken_ = 0;
   epoch_nll_ = 0;
   if (!last_failure_.empty() || trainer_->is_finished()) end_training();
 }

@@ -93,7 +93,8 @@ class ImageRun {
   std::unique_ptr<ImageTrainer> trainer_;  // null when all are finished
   std::int64_t replica_ = 0;
   std::int64_t epoch_steps_ = 0;  // of the unfinished epoch
-  double epoch_nll_ = 0;          // sum over them
+  std::int64_t epoch_taken_ = 0;  // of those, not skipped
+  double epoch_nll_ = 0;          // sum over these
   double last_train_nll_ = 0;
   std::vector<ImageEpoch> history_;
   std::vector<std::string> warnings_;

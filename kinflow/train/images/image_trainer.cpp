@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <optional>
 #include <utility>
 
 #include "kinflow/core/device_stream.h"
@@ -30,6 +32,9 @@ constexpr double kRateDecay = 0.9;
 constexpr std::int64_t kRateStages = 32;
 // Weight of a new gradient in the usual length of gradients.
 constexpr double kNormWeight = 0.02;
+// The random subset of images that ActNorm starts from; comparisons of images count
+// theirs from 0.
+constexpr std::int64_t kInitialSubset = std::int64_t{1} << 40;
 // Images whose densities are computed at once.
 constexpr std::int64_t kEvaluationChunk = 256;
 // The noise of evaluations has its own rounds.
@@ -105,6 +110,7 @@ class ImageTrainer::Impl {
     if (!device.is_cpu()) {
       repeated_ = make_repeated_work([this] { take_step(); });
     }
+    wait_for_stream(device);
   }
 
   std::int64_t steps_per_epoch() const { return pixels_.size(0) / options_.batch_size; }
@@ -112,7 +118,7 @@ class ImageTrainer::Impl {
 
   ImageProgress run(std::int64_t steps) {
     const c10::NoGradGuard no_grad;
-    const DeviceStream stream(device_);
+    const DeviceStream stream(stream_);
     nll_sum_.zero_();
     std::int64_t taken = 0;
     for (; taken < steps && steps_done_ < total_steps(); ++taken, ++steps_done_) {
@@ -125,11 +131,12 @@ class ImageTrainer::Impl {
     }
     wait_for_stream(device_);
     const auto skipped = skipped_.item<std::int64_t>();
-    const auto counted = std::max<std::int64_t>(1, nll_count_of(skipped, taken));
+    const std::int64_t counted = taken - (skipped - skipped_before_);
     skipped_before_ = skipped;
     return {.steps_done = steps_done_,
             .train_nll_nats = nll_sum_.item<double>() / static_cast<double>(counted) +
                               pixel_nats(flow_, bits_),
+            .taken = counted,
             .gradient_norm = last_norm_.item<double>(),
             .skipped = skipped,
             .mean_correlation = blocks_ ? correlations().mean().item<double>() : 0.0};
@@ -181,6 +188,7 @@ class ImageTrainer::Impl {
     }
     skipped_before_ = skipped_.item<std::int64_t>();
     has_latents_ = state.count("latents") > 0;
+    wait_for_stream(device_);
   }
 
  private:
@@ -218,7 +226,7 @@ class ImageTrainer::Impl {
 
   void initialize() {
     const auto count = std::min(images_at_once(flow_.options()), pixels_.size(0));
-    Random random(options_.seed, stream(Purpose::draws));
+    Random random(options_.seed, stream(Purpose::subsets, kInitialSubset));
     auto rows = random.permutation(pixels_.size(0));
     rows.resize(static_cast<std::size_t>(count));
     flow_.initialize(
@@ -304,10 +312,11 @@ class ImageTrainer::Impl {
     const auto sound = at::isfinite(norm);
     const auto usual = at::where(usual_norm_ > 0, usual_norm_, norm);
     const auto most = options_.clip * usual;
+    const auto length = norm.clamp_min(std::numeric_limits<double>::min());
     take_flat_step(optimizer_, flow_.values(), gradient,
                    {.weight_decay = options_.weight_decay,
                     .decaying = flow_.layout().mixing.front().offset},
-                   rate, at::minimum(at::ones_like(norm), most / norm), sound);
+                   rate, at::minimum(at::ones_like(norm), most / length), sound);
     const auto updated = at::lerp(usual, at::minimum(norm, most), kNormWeight);
     usual_norm_.copy_(at::where(sound, updated, usual_norm_));
     skipped_.add_(sound.logical_not());
@@ -326,10 +335,6 @@ class ImageTrainer::Impl {
     dependence_optimizer_->step(
         unconstrained_, per_image, (rate * options_.dependence_rate).view({1, 1}), {},
         at::isfinite(per_image).all(1, true).logical_and(sound));
-  }
-
-  std::int64_t nll_count_of(std::int64_t skipped, std::int64_t taken) const {
-    return taken - (skipped - skipped_before_);
   }
 
   // The tensors of the state, by name; those of `fixed` are copies.
@@ -366,6 +371,7 @@ class ImageTrainer::Impl {
   std::unique_ptr<Adamax> dependence_optimizer_;
   at::Tensor unconstrained_;  // [1, k]
   bool has_latents_ = false;  // whether the memory has been filled
+  std::optional<c10::Stream> stream_ = take_device_stream(device_);
   std::unique_ptr<RepeatedWork> repeated_;
   std::int64_t steps_done_ = 0, skipped_before_ = 0;
 

@@ -27,6 +27,9 @@ enum class ImagePrecision {
   mixed  ///< the networks' wide products in bfloat16; for GPUs
 };
 
+/// Of ImageTrainOptions::clip.
+inline constexpr double kSmallestClip = 1e-3;
+
 struct ImageTrainOptions {
   /// baseline, grid (`start` is held) or joint.
   Schedule schedule = Schedule::joint;
@@ -49,7 +52,9 @@ struct ImageTrainOptions {
 /// Means over the steps of one call of ImageTrainer::run().
 struct ImageProgress {
   std::int64_t steps_done = 0;  ///< since the beginning of the training
-  double train_nll_nats = 0;    ///< of single images, of the steps of this call
+  /// Of single images, mean over the steps of this call that were taken; NaN for none.
+  double train_nll_nats = 0;
+  std::int64_t taken = 0;       ///< steps of this call that were not skipped
   double gradient_norm = 0;     ///< before clipping, of the last step
   std::int64_t skipped = 0;     ///< steps since the beginning with non-finite gradients
   double mean_correlation = 0;  ///< over people with several images; 0 without
