@@ -88,6 +88,7 @@ ImageTrainOptions training_of(const CLI::App& verb, const FitGiven& shared,
   train.seed = typed.seed;
   train.clip = given.clip.value_or(train.clip);
   train.recompute = given.recompute;
+  train.mirror = given.mirror;
   return train;
 }
 
@@ -256,6 +257,8 @@ void add_image_fit_options(CLI::App& verb, FitGiven& shared, ImageFitGiven& give
                       "less than a tenth of the time)"))
       ->check(integer_in(1, kManySteps))
       ->default_str("");
+  add(verb.add_flag("--mirror", given.mirror,
+                    "Train on images and their mirror images, left to right"));
   add(verb.add_flag("--recompute", given.recompute,
                     "Need less memory by computing networks twice"));
 }

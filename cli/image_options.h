@@ -40,7 +40,7 @@ struct ImageFitGiven {
   std::optional<std::int64_t> bits, scales, steps, dense_channels, dense_layers,
       dense_growth;
   std::optional<double> clip, minutes;
-  bool no_activation_norm = false, recompute = false;
+  bool no_activation_norm = false, recompute = false, mirror = false;
   std::int64_t valid_every = 0;
 
   /// The request. InputError for choices that exclude each other.

@@ -53,7 +53,6 @@ class FaceStudy {
  private:
   ImageFitRequest request_for(const FaceMethod& method) const;
   ImageModel train(const FaceMethod& method);
-  std::vector<double> placed_nlls(const ImageModel& model) const;
 
   const ExperimentOptions& options_;
   const FaceSource& source_;

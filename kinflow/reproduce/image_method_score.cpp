@@ -67,7 +67,6 @@ json to_json(const ImageMethodScore& score) {
                   {"correlations", score.correlations},
                   {"typical_correlation", score.typical_correlation},
                   {"test_nll_nats", score.test_nll_nats},
-                  {"placed_nll_nats", score.placed_nll_nats},
                   {"distances", to_json(score.distances)},
                   {"samples", to_json(score.samples)}};
   if (score.indiv_distances) {
@@ -87,7 +86,6 @@ ImageMethodScore image_method_score_from(const json& written,
       .correlations = reader.numbers("correlations", 0, 1),
       .typical_correlation = reader.number("typical_correlation", 0, 1),
       .test_nll_nats = reader.numbers("test_nll_nats", -kAny, kAny),
-      .placed_nll_nats = reader.numbers("placed_nll_nats", -kAny, kAny),
       .distances = distances_from(reader.object("distances")),
       .indiv_distances = {},
       .samples = sheet_images_from(reader.object("samples"))};

@@ -21,9 +21,7 @@ struct ImageMethodScore {
   std::vector<double> correlations = {};
   double typical_correlation = 0;
   std::vector<double> test_nll_nats = {};  ///< of every test image by itself
-  /// The same with the most likely mean of the latents in place of 0; or empty.
-  std::vector<double> placed_nll_nats = {};
-  ImageDistances distances = {};  ///< of drawn images from all test images
+  ImageDistances distances = {};           ///< of drawn images from all test images
   /// From one test image of each person; empty where they are too few.
   std::optional<ImageDistances> indiv_distances = {};
   SheetImages samples = {};  ///< the first images that were drawn

@@ -2,7 +2,6 @@
 #include "kinflow/reproduce/unbalanced_images.h"
 
 #include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/random.h"
 #include "kinflow/evaluate/image_draws.h"
-#include "kinflow/train/images/latent_place.h"
 
 namespace kinflow {
 namespace {
@@ -73,11 +71,7 @@ class Seed {
                           .largest = images_of_largest(simulated_.train)};
     const auto add = [&](const std::string& name, Schedule schedule) {
       const auto trained = train(schedule);
-      result.scores.push_back(score(name, trained, zero()));
-      result.scores.push_back(
-          score(name + unbalanced_method::kPlaced, trained,
-                most_likely_mean(image_latents(trained.flow, train_, seed()),
-                                 train_.person, trained.correlations)));
+      result.scores.push_back(score(name, trained));
       return trained.epochs;
     };
     result.baseline_epochs = add(unbalanced_method::kBaseline, Schedule::baseline);
@@ -89,7 +83,6 @@ class Seed {
 
  private:
   std::uint64_t seed() const { return setting_.train.seed; }
-  at::Tensor zero() const { return at::zeros({dimension(setting_.flow)}, at::kDouble); }
 
   at::Tensor balanced(std::int64_t draw) const {
     return rows_of(balanced_images(setting_.images, setting_.images.test_images, draw))
@@ -129,25 +122,21 @@ class Seed {
   }
 
   static void keep(const ImageTrainer& trainer, Trained& best) {
-    const c10::NoGradGuard no_grad;
-    best.flow.values().copy_(trainer.flow().values());
-    best.flow.set_fixed(trainer.flow().fixed());
+    best.flow.copy_from(trainer.flow());
     best.correlations = trainer.correlations();
     best.best_epoch = best.epochs.back().epoch;
     best.valid_nll_nats = best.epochs.back().valid_nll_nats;
   }
 
-  ImageMethodScore score(const std::string& name, const Trained& trained,
-                         const at::Tensor& mean) const {
+  ImageMethodScore score(const std::string& name, const Trained& trained) const {
     const auto count = setting_.images.test_images;
     const auto latents =
         draw_latents(dimension(setting_.flow), {.count = count, .seed = seed()});
-    auto result = score(name, pixels_from_latents(trained.flow, latents + mean, 8));
+    auto result = score(name, pixels_from_latents(trained.flow, latents, 8));
     result.best_epoch = trained.best_epoch;
     result.valid_nll_nats = trained.valid_nll_nats;
     result.skipped_steps = trained.skipped_steps;
-    result.test_nll_nats =
-        numbers_of(image_nll_around(mean, trained.flow, test_, seed()));
+    result.test_nll_nats = numbers_of(image_nll(trained.flow, test_, seed()));
     result.correlations = numbers_of(trained.correlations);
     if (!result.correlations.empty()) {
       result.typical_correlation = trained.correlations.mean().item<double>();

@@ -24,8 +24,6 @@ UnbalancedSetting unbalanced_setting(std::uint64_t seed, bool quick);
 namespace unbalanced_method {
 inline constexpr const char* kBaseline = "baseline";
 inline constexpr const char* kAdjusted = "adjusted";
-/// Ending of a method whose latents have their most likely mean in place of 0.
-inline constexpr const char* kPlaced = ", placed";
 // Images that no model has drawn: those of the training set, and further ones of the
 // balanced law.
 inline constexpr const char* kTraining = "training images";
@@ -41,8 +39,8 @@ struct UnbalancedEpoch {
 struct UnbalancedSeed {
   std::int64_t people = 0;
   std::int64_t largest = 0;  ///< images of the person with most
-  /// Both methods, as trained and placed; and, without likelihoods, the training images
-  /// and others of the balanced law. Distances are from balanced images.
+  /// Both methods, and, without likelihoods, the training images and others of the
+  /// balanced law. Distances are from balanced images.
   std::vector<ImageMethodScore> scores = {};
   std::vector<UnbalancedEpoch> baseline_epochs = {}, adjusted_epochs = {};
 

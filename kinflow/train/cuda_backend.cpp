@@ -314,14 +314,11 @@ std::unique_ptr<ReplicaTraining> make_cuda_training(
 }
 
 void dequantize_by_cuda(const at::Tensor& pixels, std::int64_t bits,
-                        const at::Tensor& rows, const DequantizationNoise& noise,
+                        const at::Tensor& rows, const PixelNoise& noise,
                         const at::Tensor& images) {
-  launch_dequantize({.pixels = pixels.data_ptr<std::uint8_t>(),
+  launch_dequantize({.from = pixel_source(pixels, bits, noise),
                      .rows = rows.data_ptr<std::int64_t>(),
                      .images = rows.size(0),
-                     .numbers = images.numel() / rows.size(0),
-                     .scale = 1.0F / static_cast<float>(std::int64_t{1} << bits),
-                     .seed = noise.seed,
                      .round = noise.round.data_ptr<std::int64_t>(),
                      .result = images.data_ptr<float>()},
                     current_stream());

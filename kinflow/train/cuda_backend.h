@@ -24,7 +24,7 @@ std::unique_ptr<ReplicaTraining> make_cuda_training(
 /// dequantize() and take_flat_step() for tensors on a GPU; std::logic_error where this
 /// build has no CUDA kernels.
 void dequantize_by_cuda(const at::Tensor& pixels, std::int64_t bits,
-                        const at::Tensor& rows, const DequantizationNoise& noise,
+                        const at::Tensor& rows, const PixelNoise& noise,
                         const at::Tensor& images);
 void adamax_by_cuda(Adamax& optimizer, at::Tensor& values, const at::Tensor& gradient,
                     const FlatStep& step, const at::Tensor& rate,

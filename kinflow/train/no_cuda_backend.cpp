@@ -19,8 +19,7 @@ std::unique_ptr<ReplicaTraining> make_cuda_training(
 }
 
 void dequantize_by_cuda(const at::Tensor& /*pixels*/, std::int64_t /*bits*/,
-                        const at::Tensor& /*rows*/,
-                        const DequantizationNoise& /*noise*/,
+                        const at::Tensor& /*rows*/, const PixelNoise& /*noise*/,
                         const at::Tensor& /*images*/) {
   throw std::logic_error("this build has no CUDA kernels");
 }

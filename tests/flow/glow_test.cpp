@@ -88,6 +88,21 @@ TEST_P(GlowArchitectures, InvertThemselves) {
   }
 }
 
+TEST_P(GlowArchitectures, TakeTheMeanFromTheirLatents) {
+  const auto options = GetParam();
+  auto flow = disturbed_flow(options, at::kDouble);
+  const auto images = random_images(options, 3, at::kDouble);
+  const auto before = flow.to_latent(images);
+  flow.latent_mean().copy_(at::arange(dimension(options), at::kDouble));
+  const auto after = flow.to_latent(images);
+  EXPECT_TRUE(at::allclose(after.latents, before.latents - flow.latent_mean()));
+  EXPECT_TRUE(at::equal(after.log_abs_det, before.log_abs_det));
+  EXPECT_LT(largest_difference(flow.from_latent(after.latents), images), 1e-10);
+  GlowFlow copy(options, 99, at::kDouble);
+  copy.copy_from(flow);
+  EXPECT_TRUE(at::equal(copy.to_latent(images).latents, after.latents));
+}
+
 TEST_P(GlowArchitectures, ComputingNetworksAgainGivesTheSameBits) {
   const auto options = GetParam();
   const auto flow = disturbed_flow(options, at::kFloat);

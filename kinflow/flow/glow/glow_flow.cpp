@@ -2,6 +2,7 @@
 #include "kinflow/flow/glow/glow_flow.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>
@@ -86,6 +87,7 @@ GlowFlow::GlowFlow(const GlowOptions& options, std::uint64_t seed, at::ScalarTyp
     }
   }
   values_ = start.to(device);
+  latent_mean_ = at::zeros({dimension(options)}, values_.options());
   for (std::size_t scale = 0; scale < layout_.scales.size(); ++scale) {
     mixing_.emplace_back(packed_mixing(values_, scale), seed,
                          static_cast<std::int64_t>(scale));
@@ -115,6 +117,13 @@ void GlowFlow::set_fixed(const std::vector<at::Tensor>& fixed) {
   for (std::size_t scale = 0; scale < mixing_.size(); ++scale) {
     mixing_[scale].set_fixed(fixed[scale]);
   }
+}
+
+void GlowFlow::copy_from(const GlowFlow& other) {
+  const c10::NoGradGuard no_grad;
+  values_.copy_(other.values_);
+  latent_mean_.copy_(other.latent_mean_);
+  set_fixed(other.fixed());
 }
 
 LatentResult GlowFlow::to_latent(const at::Tensor& images) const {

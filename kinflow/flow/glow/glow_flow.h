@@ -15,7 +15,7 @@ namespace kinflow {
 
 /// Maps images [b, C, H, W] to latents [b, C H W] and back. Images are centred numbers
 /// of a size near 1: dequantised pixels divided by their number of values, less 1/2.
-/// All parameters lie in one buffer, where GlowLayout says.
+/// All parameters with gradients lie in one buffer, where GlowLayout says.
 class GlowFlow {
  public:
   /// @param seed  of the initial weights; networks start as the identity
@@ -36,9 +36,16 @@ class GlowFlow {
   at::Tensor& values() { return values_; }
   const at::Tensor& values() const { return values_; }  ///< [P]
 
+  /// [p]: what is taken from the last step's result, so that latents can have mean 0; 0
+  /// in a new flow. It has no gradient, since a training knows it in closed form.
+  at::Tensor& latent_mean() { return latent_mean_; }
+  const at::Tensor& latent_mean() const { return latent_mean_; }
+
   /// Numbers beside values() that are fixed when the flow is made, one tensor a scale.
   std::vector<at::Tensor> fixed() const;
   void set_fixed(const std::vector<at::Tensor>& fixed);
+  /// Takes all numbers of a flow with the same options, on any device.
+  void copy_from(const GlowFlow& other);
 
   const std::vector<ChannelMixing>& mixing() const { return mixing_; }
   /// Views of the channel mixing [steps, c, c] and of ActNorm [steps, 2 c] of a scale
@@ -49,7 +56,7 @@ class GlowFlow {
  private:
   GlowOptions options_;
   GlowLayout layout_;
-  at::Tensor values_;
+  at::Tensor values_, latent_mean_;
   std::vector<ChannelMixing> mixing_;  // of each scale
 };
 

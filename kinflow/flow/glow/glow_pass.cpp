@@ -131,7 +131,8 @@ LatentResult GlowPass::to_latent(const at::Tensor& images) {
     now = rows.view(entered.sizes());
   }
   parts.push_back(now.reshape({images_, -1}));
-  return {.latents = at::cat(parts, 1), .log_abs_det = log_abs_det_[0].clone()};
+  return {.latents = at::cat(parts, 1) - flow_.latent_mean(),
+          .log_abs_det = log_abs_det_[0].clone()};
 }
 
 at::Tensor GlowPass::backward_step(Scale& scale, std::size_t step,
@@ -190,7 +191,7 @@ const at::Tensor& GlowPass::backward(const at::Tensor& latent_slopes,
 
 at::Tensor GlowPass::from_latent(const at::Tensor& latents) {
   refresh_wide();
-  const auto parts = split_latents(latents.to(flow_.values()));
+  const auto parts = split_latents(latents.to(flow_.values()) + flow_.latent_mean());
   auto now = parts.back();
   for (std::size_t s = scales_.size(); s-- > 0;) {
     auto& scale = scales_[s];

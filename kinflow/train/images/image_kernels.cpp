@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "kinflow/core/counter_random.h"
 #include "kinflow/train/cuda_backend.h"
 #include "kinflow/train/images/adamax_number.h"
 
@@ -18,8 +17,18 @@ constexpr std::int64_t kGrain = 32768;
 
 }  // namespace
 
+PixelSource pixel_source(const at::Tensor& pixels, std::int64_t bits,
+                         const PixelNoise& noise) {
+  return {.pixels = pixels.data_ptr<std::uint8_t>(),
+          .numbers = pixels[0].numel(),
+          .width = pixels.size(3),
+          .scale = 1.0F / static_cast<float>(std::int64_t{1} << bits),
+          .seed = noise.seed,
+          .mirrors = noise.mirrors};
+}
+
 at::Tensor dequantize(const at::Tensor& pixels, std::int64_t bits,
-                      const at::Tensor& rows, const DequantizationNoise& noise) {
+                      const at::Tensor& rows, const PixelNoise& noise) {
   auto shape = pixels.sizes().vec();
   shape[0] = rows.size(0);
   const auto images = at::empty(shape, pixels.options().dtype(at::kFloat));
@@ -27,19 +36,16 @@ at::Tensor dequantize(const at::Tensor& pixels, std::int64_t bits,
     dequantize_by_cuda(pixels, bits, rows, noise, images);
     return images;
   }
-  const std::int64_t numbers = pixels[0].numel();
-  const float scale = 1.0F / static_cast<float>(std::int64_t{1} << bits);
+  const auto from = pixel_source(pixels, bits, noise);
   const auto round = static_cast<std::uint64_t>(noise.round.item<std::int64_t>());
   const auto* const row_of = rows.data_ptr<std::int64_t>();
   at::parallel_for(0, rows.size(0), 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t image = begin; image < end; ++image) {
-      const std::int64_t first = row_of[image] * numbers;
-      const auto* const pixel = pixels.data_ptr<std::uint8_t>() + first;
-      float* const result = images.data_ptr<float>() + image * numbers;
-      for (std::int64_t i = 0; i < numbers; ++i) {
-        const float uniform =
-            counter_uniform(noise.seed, round, static_cast<std::uint64_t>(first + i));
-        result[i] = (static_cast<float>(pixel[i]) + uniform) * scale - 0.5F;
+      const std::int64_t row = row_of[image];
+      const bool mirrored = is_mirrored(from, round, row);
+      float* const result = images.data_ptr<float>() + image * from.numbers;
+      for (std::int64_t i = 0; i < from.numbers; ++i) {
+        result[i] = dequantized(from, round, row, i, mirrored);
       }
     }
   });

@@ -7,21 +7,27 @@
 #include <cstdint>
 
 #include "kinflow/train/adamax.h"
+#include "kinflow/train/images/pixel_number.h"
 
 namespace kinflow {
 
-/// Which noise dequantises pixels.
-struct DequantizationNoise {
+/// What chance does to pixels.
+struct PixelNoise {
   std::uint64_t seed = 0;
-  at::Tensor
-      round;  ///< [1] int64 on the pixels' device; a number has new noise in each
+  /// [1] int64 on the pixels' device; a number has new noise in each.
+  at::Tensor round;
+  bool mirrors = false;  ///< half of the images, left to right
 };
+
+/// @param pixels [n, C, H, W] uint8
+PixelSource pixel_source(const at::Tensor& pixels, std::int64_t bits,
+                         const PixelNoise& noise);
 
 /// Some images as numbers of about [-1/2, 1/2]: (pixel + noise) / 2^bits - 1/2 with
 /// noise uniform on [0, 1), that depends on the image's row. [b, C, H, W] float32.
 /// @param pixels [n, C, H, W] uint8  @param rows [b] int64
 at::Tensor dequantize(const at::Tensor& pixels, std::int64_t bits,
-                      const at::Tensor& rows, const DequantizationNoise& noise);
+                      const at::Tensor& rows, const PixelNoise& noise);
 
 /// One step of Adamax for parameters [P] by one pass over them.
 struct FlatStep {

@@ -1,5 +1,4 @@
 // Dequantisation and Adamax, one pass each.
-#include "kinflow/core/counter_random.h"
 #include "kinflow/core/cuda_memory.h"
 #include "kinflow/train/images/adamax_number.h"
 #include "kinflow/train/images/image_kernels_cuda.h"
@@ -18,15 +17,12 @@ __device__ std::int64_t my_index() {
 }
 
 __global__ void dequantize_kernel(DequantizeCuda work) {
-  const std::int64_t index = my_index();
-  if (index >= work.images * work.numbers) return;
-  const std::int64_t place =
-      work.rows[index / work.numbers] * work.numbers + index % work.numbers;
-  const float noise =
-      counter_uniform(work.seed, static_cast<std::uint64_t>(*work.round),
-                      static_cast<std::uint64_t>(place));
-  work.result[index] =
-      (static_cast<float>(work.pixels[place]) + noise) * work.scale - 0.5F;
+  const std::int64_t index = my_index(), numbers = work.from.numbers;
+  if (index >= work.images * numbers) return;
+  const std::int64_t row = work.rows[index / numbers];
+  const auto round = static_cast<std::uint64_t>(*work.round);
+  work.result[index] = dequantized(work.from, round, row, index % numbers,
+                                   is_mirrored(work.from, round, row));
 }
 
 __global__ void adamax_kernel(AdamaxCuda work) {
@@ -47,7 +43,7 @@ __global__ void count_step_kernel(AdamaxCuda work) {
 }  // namespace
 
 void launch_dequantize(const DequantizeCuda& work, void* stream) {
-  dequantize_kernel<<<blocks_of(work.images * work.numbers), kThreads, 0,
+  dequantize_kernel<<<blocks_of(work.images * work.from.numbers), kThreads, 0,
                       static_cast<cudaStream_t>(stream)>>>(work);
   check_cuda(cudaGetLastError(), "dequantising");
 }

@@ -4,14 +4,14 @@
 
 #include <cstdint>
 
+#include "kinflow/train/images/pixel_number.h"
+
 namespace kinflow {
 
 struct DequantizeCuda {
-  const std::uint8_t* pixels;
+  PixelSource from;
   const std::int64_t* rows;
-  std::int64_t images, numbers;  ///< of the result, and in an image
-  float scale;
-  std::uint64_t seed;
+  std::int64_t images;  ///< of the result
   const std::int64_t* round;
   float* result;
 };

@@ -15,7 +15,8 @@ namespace kinflow {
 namespace {
 
 // Raised when a reader of an older version could misread a file.
-constexpr std::int64_t kFormatVersion = 1;
+constexpr std::int64_t kFormatVersion = 2;
+constexpr const char* kLatentMean = "latent_mean";
 constexpr const char* kParameters = "dependence.parameters";
 
 std::string fixed_name(std::size_t scale) { return fmt::format("fixed.{}", scale); }
@@ -55,6 +56,15 @@ GlowLayout checked_layout(const GlowOptions& options, const NamedTensors& tensor
                                layout.count, stored));
 }
 
+at::Tensor checked_mean(const GlowOptions& options, const NamedTensors& tensors,
+                        const std::string& path) {
+  const auto mean =
+      expect_tensor(tensors, kLatentMean, {dimension(options)}, at::kFloat, path);
+  if (at::isfinite(mean).all().item<bool>()) return mean;
+  throw InputError(
+      fmt::format("{}: tensor '{}': expected finite values", path, kLatentMean));
+}
+
 std::unique_ptr<GlowFlow> flow_from(const GlowOptions& options,
                                     const NamedTensors& tensors,
                                     const std::string& path, at::Device device) {
@@ -80,6 +90,7 @@ std::unique_ptr<GlowFlow> flow_from(const GlowOptions& options,
   auto flow = std::make_unique<GlowFlow>(options, 0, at::kFloat, device);
   flow->values().copy_(values);
   flow->set_fixed(fixed);
+  flow->latent_mean().copy_(checked_mean(options, tensors, path));
   return flow;
 }
 
@@ -120,6 +131,7 @@ void save_image_model(const std::string& path, const ImageModel& model) {
   for (std::size_t scale = 0; scale < fixed.size(); ++scale) {
     tensors[fixed_name(scale)] = fixed[scale];
   }
+  tensors[kLatentMean] = flow.latent_mean().cpu();
   tensors[kParameters] = at::tensor(model.dependence.parameters, at::kDouble);
   const nlohmann::json description = {
       {"format_version", kFormatVersion},        {"kind", "images"},

@@ -66,6 +66,7 @@ nlohmann::json to_json(const ImageTrainOptions& options) {
           {"start", options.start},
           {"dependence_rate", options.dependence_rate},
           {"prior", options.prior},
+          {"mirror", options.mirror},
           {"seed", options.seed},
           {"precision", name_of(image_precision_names(), options.precision)},
           {"recompute", options.recompute}};
@@ -82,6 +83,7 @@ ImageTrainOptions image_train_options_from(const JsonReader& json) {
           .start = json.number("start", kSmallestParameter, kLargestParameter),
           .dependence_rate = json.number("dependence_rate", 0, kLargestRate),
           .prior = json.number("prior", 0, kLargestRate),
+          .mirror = json.boolean("mirror"),
           .seed = json.seed("seed"),
           .precision = json.one_of("precision", image_precision_names()),
           .recompute = json.boolean("recompute")};

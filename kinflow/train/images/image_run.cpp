@@ -2,7 +2,6 @@
 #include "kinflow/train/images/image_run.h"
 
 #include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -222,14 +221,11 @@ void ImageRun::end_training() {
 void ImageRun::keep_if_best(const ImageEpoch& epoch) {
   if (!std::isfinite(epoch.valid_nll_nats)) return;
   if (best_ && !(epoch.valid_nll_nats < best_->valid_nll_nats)) return;
-  const c10::NoGradGuard no_grad;
-  const auto& flow = trainer_->flow();
   if (!best_) {
     best_.emplace();
     best_->model.flow = std::make_unique<GlowFlow>(flow_, request_.train.seed);
   }
-  best_->model.flow->values().copy_(flow.values());
-  best_->model.flow->set_fixed(flow.fixed());
+  best_->model.flow->copy_from(trainer_->flow());
   best_->model.prepare = request_.data.prepare;
   best_->model.dependence = learned();
   best_->model.record = {{"best_replica", epoch.replica},

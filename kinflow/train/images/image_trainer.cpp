@@ -90,7 +90,11 @@ class ImageTrainer::Impl {
         pixels_(rows.pixels.to(device).contiguous()),
         flow_(glow, options.seed, at::kFloat, device),
         optimizer_(flow_.values().unsqueeze(0)),
-        noise_{.seed = options.seed, .round = number(0, device)} {
+        noise_{.seed = options.seed,
+               .round = number(0, device),
+               .mirrors = options.mirror},
+        mean_weights_(at::ones({pixels_.size(0), 1}, real(0, device).options())),
+        mean_sum_(at::zeros({dimension(glow)}, real(0, device).options())) {
     check(rows, glow);
     if (options.schedule != Schedule::baseline && rows.person.defined()) {
       set_dependence(rows.person.to(device));
@@ -128,6 +132,7 @@ class ImageTrainer::Impl {
       } else {
         take_step();
       }
+      if ((steps_done_ + 1) % steps_per_epoch() == 0) end_epoch();
     }
     wait_for_stream(device_);
     const auto skipped = skipped_.item<std::int64_t>();
@@ -271,6 +276,7 @@ class ImageTrainer::Impl {
     rates_.copy_(at::tensor(rates, at::kDouble));
     batch_.zero_();
     noise_.round.fill_(epoch + 1);
+    set_mean_weights();
     if (!estimator_ || options_.estimator != Estimator::memory) return;
     // Sums of latents are made anew from them, so that they are a function of the
     // state.
@@ -282,12 +288,34 @@ class ImageTrainer::Impl {
     has_latents_ = true;
   }
 
+  // C^-1 1: the most likely mean of latents U is 1' C^-1 U / 1' C^-1 1.
+  void set_mean_weights() {
+    if (!blocks_) return;
+    const DeterministicSums deterministic;
+    mean_weights_.copy_(
+        blocks_->precision_times(blocks_->from_unconstrained(unconstrained_),
+                                 at::ones_like(mean_weights_).unsqueeze(0))[0]);
+  }
+
+  // Gives the latents their most likely mean by those of the epoch. Steps alone come to
+  // it slowly: images of one person tell hardly more of the mean than one of them,
+  // while they tell as much as ever about everything else.
+  void end_epoch() {
+    const auto seen = order_.narrow(0, 0, steps_per_epoch() * options_.batch_size);
+    const auto change = mean_sum_ / mean_weights_.index_select(0, seen).sum();
+    flow_.latent_mean().add_(change);
+    mean_sum_.zero_();
+    if (has_latents_) estimator_->latents().sub_(change);
+  }
+
   void take_step() {
     const auto rows = order_.index_select(0, batch_ * options_.batch_size + places_);
     const auto rate = rates_.index_select(0, batch_);
     batch_ += 1;
     const auto result = pass_->to_latent(dequantize(pixels_, bits_, rows, noise_));
     const auto latents = at::nan_to_num(result.latents, 0, 0, 0);
+    mean_sum_.add_(
+        (mean_weights_.index_select(0, rows) * latents.to(at::kDouble)).sum(0));
     at::Tensor parameters;
     auto precision_rows = result.latents;
     if (estimator_) {
@@ -340,6 +368,7 @@ class ImageTrainer::Impl {
   // The tensors of the state, by name; those of `fixed` are copies.
   NamedTensors parts() const {
     NamedTensors parts{{"values", flow_.values()},
+                       {"latent_mean", flow_.latent_mean()},
                        {"first_moment", optimizer_.first_moment},
                        {"infinity_norm", optimizer_.infinity_norm},
                        {"optimizer_steps", optimizer_.steps},
@@ -364,7 +393,8 @@ class ImageTrainer::Impl {
   at::Tensor pixels_;
   GlowFlow flow_;
   Adamax optimizer_;
-  DequantizationNoise noise_;
+  PixelNoise noise_;
+  at::Tensor mean_weights_, mean_sum_;  // [n, 1], and [p] of the epoch
   std::unique_ptr<GlowPass> pass_;
   std::unique_ptr<Blocks> blocks_;  // null: images are independent
   std::unique_ptr<BatchEstimator> estimator_;
@@ -410,8 +440,7 @@ void for_latents(const GlowFlow& flow, const ImageRows& rows, std::uint64_t seed
                  const Work& work) {
   const c10::NoGradGuard no_grad;
   const auto device = flow.values().device();
-  const DequantizationNoise noise{.seed = seed,
-                                  .round = number(kEvaluationRound, device)};
+  const PixelNoise noise{.seed = seed, .round = number(kEvaluationRound, device)};
   const auto pixels = rows.pixels.to(device).contiguous();
   const std::int64_t count = pixels.size(0);
   for (std::int64_t first = 0; first < count; first += kEvaluationChunk) {

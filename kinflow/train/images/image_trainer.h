@@ -43,6 +43,7 @@ struct ImageTrainOptions {
   double start = 0.1;           ///< of every person's correlation
   double dependence_rate = 10;  ///< of the correlations, as a multiple of learning_rate
   double prior = 1;             ///< as in SharedTrainOptions
+  bool mirror = false;  ///< half of the images, left to right, in every epoch anew
   std::uint64_t seed = 0;
   ImagePrecision precision = ImagePrecision::float32;
   /// Compute the networks again instead of keeping what their gradient needs.

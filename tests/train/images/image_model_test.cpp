@@ -20,6 +20,7 @@ using Json = nlohmann::json;
 ImageModel small_model() {
   auto flow = std::make_unique<GlowFlow>(small_flow(), 7);
   flow->values().add_(0.01 * at::sin(at::arange(flow->values().numel(), at::kFloat)));
+  flow->latent_mean().add_(at::arange(1, flow->latent_mean().numel() + 1));
   return {.flow = std::move(flow),
           .prepare = {.crop = 30,
                       .width = 8,
@@ -94,6 +95,8 @@ TEST_F(ImageModelFile, ComesBackBitForBit) {
   const auto loaded = load_image_model(path_);
   EXPECT_TRUE(loaded.flow->options() == saved.flow->options());
   EXPECT_TRUE(at::equal(loaded.flow->values(), saved.flow->values()));
+  EXPECT_TRUE(at::equal(loaded.flow->latent_mean(), saved.flow->latent_mean()));
+  EXPECT_GT(saved.flow->latent_mean().abs().min().item<double>(), 0);
   const auto fixed = loaded.flow->fixed(), expected = saved.flow->fixed();
   ASSERT_EQ(fixed.size(), expected.size());
   for (std::size_t i = 0; i < fixed.size(); ++i) {
@@ -162,6 +165,8 @@ TEST_F(ImageModelFile, NumbersThatCannotBeAreRefused) {
   }
   expect_refused_after([&](Parts& p) { p.put(weight, std::nanf("")); },
                        "finite values");
+  expect_refused_after([](Parts& p) { p.put("latent_mean", std::nanf("")); },
+                       "latent_mean");
   expect_refused_after(
       [](Parts& p) { p.description["dependence"]["kind"] = "relationship"; });
   expect_refused_after(

@@ -174,7 +174,7 @@ TEST(ImageNll, IsThatOfCentredNumbersAndEightBitsForEachPixel) {
   at::manual_seed(4);
   flow.values().add_(at::randn_like(flow.values()), 0.1);
   const auto rows = alike_images(5, 1, 0.5);
-  const DequantizationNoise noise{.seed = 1, .round = at::full({1}, -1, at::kLong)};
+  const PixelNoise noise{.seed = 1, .round = at::full({1}, -1, at::kLong)};
   const auto result = flow.to_latent(dequantize(rows.pixels, 8, at::arange(5), noise));
   const double p = kSide * kSide;
   const auto centred = 0.5 * result.latents.to(at::kDouble).square().sum(1) +
@@ -197,6 +197,54 @@ TEST(Dequantize, StaysInsideItsPixelAndChangesWithTheRound) {
   EXPECT_FALSE(at::equal(first, second));
   const auto noise = (first + 0.5) * 256 - pixels.to(at::kFloat);
   EXPECT_NEAR(noise.mean().item<double>(), 0.5, 0.1);
+}
+
+TEST(Dequantize, MirrorsHalfOfTheImages) {
+  const auto pixels =
+      at::arange(96, at::kByte).view({1, 2, 6, 8}).repeat({64, 1, 1, 1});
+  PixelNoise noise{.seed = 1, .round = at::zeros({1}, at::kLong), .mirrors = true};
+  const auto whole = [&] {
+    return ((dequantize(pixels, 8, at::arange(64), noise) + 0.5) * 256)
+        .floor()
+        .to(at::kByte);
+  };
+  const auto first = whole();
+  std::int64_t mirrored = 0;
+  for (std::int64_t i = 0; i < 64; ++i) {
+    const bool is_mirrored = at::equal(first[i], pixels[i].flip(2));
+    mirrored += is_mirrored ? 1 : 0;
+    EXPECT_TRUE(is_mirrored || at::equal(first[i], pixels[i])) << i;
+  }
+  EXPECT_NEAR(static_cast<double>(mirrored), 32, 12);
+  noise.round.fill_(1);
+  EXPECT_FALSE(at::equal(whole(), first));
+}
+
+TEST(ImageTrainer, AnEpochGivesLatentsTheirMostLikelyMean) {
+  // One person has most of the images; a rate of 0 leaves the flow as it is.
+  auto rows = alike_images(40, 2, 0.9);
+  rows.person.narrow(0, 0, 50).fill_(0);
+  auto options = short_training();
+  options.schedule = Schedule::grid;
+  options.start = 0.6;
+  options.learning_rate = 0;
+  options.epochs = 1;
+  ImageTrainer trainer(rows, tiny_flow(), options, at::kCPU);
+  const auto images = dequantize(rows.pixels, 8, at::arange(80),
+                                 {.seed = 3, .round = at::ones({1}, at::kLong)});
+  const auto latents = trainer.flow().to_latent(images).latents.to(at::kDouble);
+  trainer.run(1'000'000);
+  const auto same = rows.person.unsqueeze(0) == rows.person.unsqueeze(1);
+  const auto covariance = 0.6 * same.to(at::kDouble) + 0.4 * at::eye(80, at::kDouble);
+  const auto weights = covariance.inverse().sum(0);
+  const auto expected = at::mv(latents.t(), weights) / weights.sum();
+  EXPECT_TRUE(
+      at::allclose(trainer.flow().latent_mean().to(at::kDouble), expected, 1e-4, 1e-5));
+  EXPECT_GT((expected - latents.mean(0)).abs().max().item<double>(), 0.05);
+  // With other noise too the mean is all but gone.
+  const auto left = image_latents(trainer.flow(), rows, 3).to(at::kDouble);
+  EXPECT_LT((at::mv(left.t(), weights) / weights.sum()).abs().max().item<double>(),
+            0.05);
 }
 
 TEST(PixelsFromLatents, GiveTheImagesBack) {
