@@ -4,9 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <system_error>
 
 #include "image_commands.h"
 #include "kinflow/core/device.h"
@@ -63,7 +65,12 @@ void write_folder(const std::string& directory, const Drawn& drawn) {
       const auto pixels = drawn.pixels[i];
       const auto folder = std::filesystem::path(directory) /
                           drawn.people[static_cast<std::size_t>(i / drawn.each)];
-      std::filesystem::create_directories(folder);
+      std::error_code error;
+      std::filesystem::create_directories(folder, error);
+      if (error) {
+        throw InputError(fmt::format("{}: cannot make the folder ({})", folder.string(),
+                                     error.message()));
+      }
       write_png((folder / fmt::format("{}.png", i % drawn.each + 1)).string(),
                 {.width = pixels.size(2),
                  .height = pixels.size(1),
@@ -90,6 +97,19 @@ std::vector<SheetRow> rows_by_person(const Drawn& drawn, const ImageSet& set) {
   return rows;
 }
 
+// A name with the ending of a file is a mistake more often than a folder.
+void check_folder(const std::string& path, const std::vector<std::string>& inputs) {
+  static constexpr std::array<std::string_view, 5> kFiles = {".png", ".jpg", ".jpeg",
+                                                             ".csv", ".tsv"};
+  if (std::any_of(kFiles.begin(), kFiles.end(),
+                  [&](auto ending) { return lower_case(path).ends_with(ending); })) {
+    throw InputError("--out: expected a folder or an .npy file, found " + path);
+  }
+  check_not_an_input(path, inputs);
+  require_free(path, [](const std::string&) { return false; });
+  require_makeable(path);
+}
+
 void check_outputs(const SampleImagesGiven& given) {
   if (given.out.empty() && given.sheet.empty()) {
     throw InputError("sample: expected --out or --sheet, found neither");
@@ -97,10 +117,12 @@ void check_outputs(const SampleImagesGiven& given) {
   if (!given.count) throw InputError("sample: expected --n N, found none");
   const std::vector<std::string> inputs = {given.model, given.known,
                                            given.images.request.ids};
-  check_not_an_input(given.out, inputs);
-  check_not_an_input(given.sheet, inputs);
-  if (!given.out.empty() && !is_array(given.out)) {
-    require_free(given.out, [](const std::string&) { return false; });
+  check_picture(given.sheet, inputs, "--sheet");
+  if (is_array(given.out)) {
+    check_not_an_input(given.out, inputs);
+    require_writable(given.out);
+  } else if (!given.out.empty()) {
+    check_folder(given.out, inputs);
   }
   if (given.known.empty() && !given.parameter.empty()) {
     throw InputError("--parameter: expected --given beside it, found none");

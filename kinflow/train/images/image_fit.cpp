@@ -124,10 +124,6 @@ class Loop {
       const auto known = run_.history().size();
       run_.advance();
       show_progress(first);
-      if (is_stopping() && !run_.is_between_epochs()) {
-        tell_of_stop();
-        continue;
-      }
       if (!run_.is_between_epochs()) continue;
       folder_.append_metrics(lines_of(run_.history(), known));
       for (const auto& warning : run_.take_warnings()) logger_.warning(warning);
@@ -153,12 +149,6 @@ class Loop {
     last_checkpoint_ = Clock::now();
   }
 
-  void tell_of_stop() {
-    if (!std::exchange(has_told_, true)) {
-      logger_.info("stopping after this epoch; a second signal stops at once");
-    }
-  }
-
   void show_progress(std::int64_t first) {
     const auto done = run_.steps_done(), total = run_.total_steps();
     const double per_step =
@@ -179,7 +169,6 @@ class Loop {
   Logger& logger_;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point last_checkpoint_ = start_;
-  bool has_told_ = false;
 };
 
 RunFolder open_folder(const ImageFitRequest& request, const FitPlace& place,
@@ -292,9 +281,9 @@ ImageFitResult fit_images(const ImageFitRequest& given, const ImageFitData& data
   auto record = new_record(request, data);
   ImageRun run(request, data, device);
   auto folder = open_folder(request, place, record, run, logger);
-  folder.write_metrics(kMetricsHeader + lines_of(run.history(), 0));
-  describe(request, data, run, logger);
   try {
+    folder.write_metrics(kMetricsHeader + lines_of(run.history(), 0));
+    describe(request, data, run, logger);
     Loop(run, folder, place, data, logger).train();
   } catch (const NumericalError& error) {
     folder.write_metrics(kMetricsHeader + lines_of(run.history(), 0));
@@ -302,6 +291,12 @@ ImageFitResult fit_images(const ImageFitRequest& given, const ImageFitData& data
     record["status"] = "failed";
     record["error"] = error.what();
     folder.write_record(record);
+    throw;
+  } catch (const Interrupted&) {
+    throw;
+  } catch (...) {
+    // Memory or the disk has failed.
+    if (!place.resume) folder.discard_without_checkpoint();
     throw;
   }
   if (run.skipped_steps() > 0) {
