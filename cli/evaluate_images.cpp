@@ -21,13 +21,11 @@ constexpr std::int64_t kMostSamples = 10'000'000;
 
 using Measures = nlohmann::ordered_json;
 
-void add_likelihood(const std::string& prefix,
-                    const std::optional<ImageLikelihood>& likelihood,
+void add_likelihood(const std::string& prefix, const ImageLikelihood& likelihood,
                     Measures& measures) {
-  if (!likelihood) return;
-  measures[prefix + "images"] = likelihood->images;
-  measures[prefix + "mean_nll_nats"] = likelihood->mean_nll_nats;
-  measures[prefix + "bits_per_dimension"] = likelihood->bits_per_dimension;
+  measures[prefix + "images"] = likelihood.images;
+  measures[prefix + "mean_nll_nats"] = likelihood.mean_nll_nats;
+  measures[prefix + "bits_per_dimension"] = likelihood.bits_per_dimension;
 }
 
 void add_distances(const std::string& prefix,

@@ -10,6 +10,7 @@
 #include "kinflow/core/output_folder.h"
 #include "kinflow/data/text_lines.h"
 #include "kinflow/train/images/image_names.h"
+#include "kinflow/train/run_folder.h"
 
 namespace kinflow::cli {
 namespace {
@@ -157,6 +158,16 @@ void check_options_for(const CLI::App& verb, ModelKind kind) {
                     for_images ? "options for images" : "options for tables",
                     for_images ? "tables" : "images"));
   }
+}
+
+void call_by_model_kind(
+    const CLI::App& verb, const std::string& run,
+    const std::function<void(const std::string& model)>& for_table,
+    const std::function<void(const std::string& model)>& for_images) {
+  const auto model = model_path_of(run);
+  const auto kind = model_kind(model);
+  check_options_for(verb, kind);
+  (kind == ModelKind::images ? for_images : for_table)(model);
 }
 
 void check_picture(const std::string& path, const std::vector<std::string>& inputs,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +22,14 @@ inline constexpr const char* kImageOptions = "Images";
 void mark_table_options(CLI::App& verb, const std::set<std::string>& shared);
 /// InputError where an option for the other kind was given.
 void check_options_for(const CLI::App& verb, ModelKind kind);
+
+/// Checks the options of a verb against its model and calls one of two with the file of
+/// the model.
+/// @param run  run folder or model file
+void call_by_model_kind(
+    const CLI::App& verb, const std::string& run,
+    const std::function<void(const std::string& model)>& for_table,
+    const std::function<void(const std::string& model)>& for_images);
 
 /// InputError for a picture that is not named .png, cannot be written or would
 /// overwrite an input. An empty path is none.

@@ -48,8 +48,12 @@ bool is_file_below(const std::string& path, const std::string& folder) {
   if (!fs::is_directory(folder, ignored) || !fs::is_regular_file(path, ignored)) {
     return false;
   }
-  const auto relative = fs::relative(path, folder, ignored);
-  return !relative.empty() && *relative.begin() != "..";
+  const auto is_inside = [](const fs::path& relative) {
+    return !relative.empty() && *relative.begin() != "..";
+  };
+  // By its name, also where links lead out of the folder, and by its place.
+  return is_inside(fs::path(absolute(path)).lexically_relative(absolute(folder))) ||
+         is_inside(fs::relative(path, folder, ignored));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "kinflow/evaluate/image_draws.h"
 #include "kinflow/images/write_png.h"
 #include "kinflow/report/sample_sheet.h"
+#include "kinflow/reproduce/image_method_score.h"
 
 namespace kinflow::cli {
 namespace {
@@ -40,13 +41,6 @@ std::vector<std::uint8_t> bytes_of(const at::Tensor& pixels) {
   const auto whole = pixels.contiguous();
   const auto* first = whole.data_ptr<std::uint8_t>();
   return {first, first + whole.numel()};
-}
-
-SheetImages sheet_images(const at::Tensor& pixels) {
-  return {.channels = static_cast<int>(pixels.size(1)),
-          .height = static_cast<int>(pixels.size(2)),
-          .width = static_cast<int>(pixels.size(3)),
-          .values = bytes_of(pixels)};
 }
 
 // A person's name as that of a folder.
@@ -135,14 +129,6 @@ std::vector<std::string> new_people(std::int64_t count) {
   return names;
 }
 
-std::vector<std::string> people_of(const ImageSet& set) {
-  std::vector<std::string> names(static_cast<std::size_t>(set.people()));
-  for (std::size_t i = 0; i < set.person.size(); ++i) {
-    names[static_cast<std::size_t>(set.person[i])] = set.person_of_image[i];
-  }
-  return names;
-}
-
 void write_images(const std::string& path, const Drawn& drawn) {
   if (!is_array(path)) {
     write_folder(path, drawn);
@@ -180,7 +166,7 @@ void draw_given(const SampleImagesGiven& given, const ImageModel& model,
   for (const auto& note : read.report.notes()) console.info(note);
   const auto& set = read.set;
   check_shape(model, set, given.known);
-  Drawn drawn{.pixels = {}, .people = people_of(set), .each = options.count};
+  Drawn drawn{.pixels = {}, .people = names_of_people(set), .each = options.count};
   if (!given.out.empty() && !is_array(given.out)) {
     for (const auto& person : drawn.people) check_folder_name(person);
   }

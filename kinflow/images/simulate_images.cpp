@@ -187,8 +187,6 @@ void write_set(const std::string& directory, const ImageSet& set) {
 std::string truth_of(const SimulatedImages& simulation) {
   const auto& options = simulation.options;
   const auto& train = simulation.train;
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(train.people()));
-  for (const auto p : train.person) ++sizes[static_cast<std::size_t>(p)];
   const nlohmann::ordered_json truth = {{"images", options.images},
                                         {"valid_images", options.valid_images},
                                         {"test_images", options.test_images},
@@ -198,7 +196,7 @@ std::string truth_of(const SimulatedImages& simulation) {
                                         {"largest_person", options.largest_person},
                                         {"seed", options.seed},
                                         {"people", train.people()},
-                                        {"images_of_people", sizes}};
+                                        {"images_of_people", images_per_person(train)}};
   return truth.dump(2) + "\n";
 }
 

@@ -131,6 +131,13 @@ TEST(ImageRefusals, ASheetDoesNotReplaceAGivenImage) {
                  {"sample", faces.run, "--given", folder.path("known"), "--n", "1",
                   "--sheet", image},
                  {"--sheet: expected no file of the input", image});
+  std::filesystem::rename(folder.path("known/t000002"), folder.path("elsewhere"));
+  std::filesystem::create_directory_symlink(folder.path("elsewhere"),
+                                            folder.path("known/t000002"));
+  expect_refusal(folder,
+                 {"sample", faces.run, "--given", folder.path("known/"), "--n", "1",
+                  "--sheet", image},
+                 {"--sheet: expected no file of the input", image});
 }
 
 TEST(ImageRefusals, TooFewImagesToCompareAreToldOf) {
