@@ -33,6 +33,16 @@ std::string line_of(const EpochRecord& record) {
       metrics_number(record.learning_rate), metrics_number(record.typical_parameter));
 }
 
+// A record that cannot be read tells nothing.
+bool has_failed(const RunFolder& folder) {
+  try {
+    const auto record = folder.read_record();
+    return record.is_object() && record.value("status", nlohmann::json()) == "failed";
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 RunFolder RunFolder::open(const std::string& directory) {
@@ -44,10 +54,11 @@ RunFolder RunFolder::open(const std::string& directory) {
 }
 
 void RunFolder::check_free(const std::string& directory) {
-  if (exists(RunFolder(directory).record_path())) {
-    throw InputError(
-        directory +
-        ": already holds a run; go on with --resume, or name another --out");
+  const RunFolder folder(directory);
+  if (exists(folder.record_path())) {
+    throw InputError(fmt::format(
+        "{}: already holds a run{}, or name another --out", directory,
+        has_failed(folder) ? " that failed; remove it" : "; go on with --resume"));
   }
   if (exists(directory + "/sweep.json")) {
     throw InputError(directory + ": already holds a sweep; name another --out");

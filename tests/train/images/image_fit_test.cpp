@@ -156,6 +156,9 @@ TEST_F(ImageFit, ADivergingTrainingFailsAndSaysSo) {
   EXPECT_THROW(fit(request, "run"), NumericalError);
   EXPECT_EQ(record("run")["status"], "failed");
   EXPECT_FALSE(std::filesystem::exists(folder_.path("run/model.safetensors")));
+  EXPECT_EQ(input_error_of([&] { fit(request, "run"); }),
+            folder_.path("run") +
+                ": already holds a run that failed; remove it, or name another --out");
 }
 
 TEST_F(ImageFit, EpochsAreInProportionToTheTimeAndAtMostAsManyAsAskedFor) {
