@@ -3,6 +3,7 @@
 
 #include <CLI/App.hpp>
 #include <atomic>
+#include <string>
 
 #include "console.h"
 
@@ -10,7 +11,12 @@ namespace kinflow::cli {
 
 /// True once the user pressed Ctrl-C or the system asked the program to end. The second
 /// time the signal ends it at once.
-const std::atomic<bool>& stop_requested();
+/// @param says  line that the first signal shows at once; empty: none
+const std::atomic<bool>& stop_requested(const std::string& says = "");
+
+/// What a training does.
+inline constexpr const char* kStopsAfterEpoch =
+    "stopping after this epoch; a second signal stops at once";
 
 void add_simulate(CLI::App& app, Console& console);
 void add_fit(CLI::App& app, Console& console);

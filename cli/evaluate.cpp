@@ -13,7 +13,6 @@
 #include "kinflow/evaluate/likelihood.h"
 #include "kinflow/evaluate/stream.h"
 #include "kinflow/report/text_table.h"
-#include "kinflow/train/run_folder.h"
 #include "options.h"
 
 namespace kinflow::cli {
@@ -111,15 +110,14 @@ void evaluate_together(const Given& given, const Model& model,
   print(likelihood, known, given.json);
 }
 
-void run(const Given& given, Console& console) {
+void run(const Given& given, const std::string& model_path, Console& console) {
   if (!given.out.empty()) {
     table_format(given.out);
     auto inputs = input_files(given.dependence.resolve());
     inputs.insert(inputs.end(), {given.table, given.given});
     check_not_an_input(given.out, inputs);
   }
-  const auto model =
-      load_model(model_path_of(given.run), find_device(given.device), at::kDouble);
+  const auto model = load_model(model_path, find_device(given.device), at::kDouble);
   const auto dependence = dependence_of(given, model);
   auto columns = columns_for(model, dependence.request);
   columns.drop_missing = given.drop_missing;
@@ -177,14 +175,10 @@ void add_evaluate(CLI::App& app, Console& console) {
   add_evaluate_images_options(*verb, given->images);
   verb->callback([given, verb, &console] {
     set_threads(given->threads);
-    const auto model = model_path_of(given->run);
-    const auto kind = model_kind(model);
-    check_options_for(*verb, kind);
-    if (kind == ModelKind::images) {
-      run_images(*given, model, console);
-    } else {
-      run(*given, console);
-    }
+    call_by_model_kind(
+        *verb, given->run,
+        [&](const std::string& model) { run(*given, model, console); },
+        [&](const std::string& model) { run_images(*given, model, console); });
   });
 }
 

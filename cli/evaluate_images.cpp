@@ -8,6 +8,7 @@
 #include "image_commands.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/output_folder.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/evaluate/image_evaluation.h"
 #include "kinflow/report/prd_figure.h"
@@ -20,13 +21,11 @@ constexpr std::int64_t kMostSamples = 10'000'000;
 
 using Measures = nlohmann::ordered_json;
 
-void add_likelihood(const std::string& prefix,
-                    const std::optional<ImageLikelihood>& likelihood,
+void add_likelihood(const std::string& prefix, const ImageLikelihood& likelihood,
                     Measures& measures) {
-  if (!likelihood) return;
-  measures[prefix + "images"] = likelihood->images;
-  measures[prefix + "mean_nll_nats"] = likelihood->mean_nll_nats;
-  measures[prefix + "bits_per_dimension"] = likelihood->bits_per_dimension;
+  measures[prefix + "images"] = likelihood.images;
+  measures[prefix + "mean_nll_nats"] = likelihood.mean_nll_nats;
+  measures[prefix + "bits_per_dimension"] = likelihood.bits_per_dimension;
 }
 
 void add_distances(const std::string& prefix,
@@ -95,8 +94,21 @@ void check_options(const EvaluateImagesGiven& given) {
   }
   const std::vector<std::string> inputs = {given.model, given.path,
                                            given.images.request.ids, given.features};
-  check_not_an_input(given.out, inputs);
-  check_not_an_input(given.prd, inputs);
+  if (!given.out.empty()) {
+    check_not_an_input(given.out, inputs);
+    require_writable(given.out);
+  }
+  check_picture(given.prd, inputs, "--prd");
+}
+
+// Fewer fill no clusters of a precision-recall curve.
+void check_enough_to_compare(const ImageSet& set, const std::string& path) {
+  constexpr auto kFewest = PrdOptions{}.clusters;
+  if (set.images() >= kFewest) return;
+  throw InputError(
+      fmt::format("{}: expected at least {} images to compare drawn ones with "
+                  "(--samples, --features, --prd), found {}",
+                  path, kFewest, set.images()));
 }
 
 }  // namespace
@@ -128,6 +140,7 @@ void evaluate_images(const EvaluateImagesGiven& given, Console& console) {
   check_shape(model, read.set, given.path);
   ImageEvaluationOptions options{.seed = given.seed, .features = features.get()};
   if (given.samples || features || !given.prd.empty()) {
+    check_enough_to_compare(read.set, given.path);
     options.samples = given.samples.value_or(read.set.images());
   }
   const auto evaluation = kinflow::evaluate_images(model, read.set, options);

@@ -40,7 +40,7 @@ FitPlace place_of(const Given& given, double checkpoint_seconds) {
   return {.directory = resume ? given.resume : given.out,
           .resume = resume,
           .checkpoint_seconds = given.checkpoint_seconds.value_or(checkpoint_seconds),
-          .stop = &stop_requested()};
+          .stop = &stop_requested(kStopsAfterEpoch)};
 }
 
 void fit_table(const Given& given, const CLI::App& verb, Console& console) {
@@ -104,6 +104,10 @@ void add_fit(CLI::App& app, Console& console) {
     }
     if (!resume && (given->fit.request.data.table.empty() || given->out.empty())) {
       throw InputError("fit: expected a table and --out RUN (see --help)");
+    }
+    if (!resume && verb->count("--grid") > 0 && given->fit.schedule != "grid") {
+      throw InputError("--grid: expected --schedule grid beside it, found " +
+                       given->fit.schedule);
     }
     const bool images = resume ? is_image_run(given->resume) : given->images.images;
     (images ? fit_image_set : fit_table)(*given, *verb, console);

@@ -2,11 +2,15 @@
 #include "image_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/output_folder.h"
+#include "kinflow/data/text_lines.h"
 #include "kinflow/train/images/image_names.h"
+#include "kinflow/train/run_folder.h"
 
 namespace kinflow::cli {
 namespace {
@@ -117,6 +121,24 @@ ImageRequest valid_of(const ImageFitGiven& given, const std::string& path,
   return valid;
 }
 
+// Says what images have in place of a default of tables.
+void tell_image_defaults(CLI::App& verb) {
+  const ImageTrainOptions train;
+  const std::vector<std::pair<std::string, std::string>> defaults = {
+      {"--epochs", std::to_string(train.epochs)},
+      {"--batch-size", std::to_string(train.batch_size)},
+      {"--learning-rate", fmt::format("{}", train.learning_rate)},
+      {"--weight-decay", fmt::format("{}", train.weight_decay)},
+      {"--start", fmt::format("{}", train.start)},
+      {"--estimator", name_of(estimator_names(), train.estimator)},
+      {"--grid", fmt::format("{}", fmt::join(ImageFitRequest{}.grid, ","))}};
+  for (const auto& [name, value] : defaults) {
+    auto* option = verb.get_option(name);
+    option->description(
+        fmt::format("{}; of images by default {}", option->get_description(), value));
+  }
+}
+
 }  // namespace
 
 void mark_table_options(CLI::App& verb, const std::set<std::string>& shared) {
@@ -139,6 +161,26 @@ void check_options_for(const CLI::App& verb, ModelKind kind) {
   }
 }
 
+void call_by_model_kind(
+    const CLI::App& verb, const std::string& run,
+    const std::function<void(const std::string& model)>& for_table,
+    const std::function<void(const std::string& model)>& for_images) {
+  const auto model = model_path_of(run);
+  const auto kind = model_kind(model);
+  check_options_for(verb, kind);
+  (kind == ModelKind::images ? for_images : for_table)(model);
+}
+
+void check_picture(const std::string& path, const std::vector<std::string>& inputs,
+                   const std::string& option) {
+  if (path.empty()) return;
+  if (!lower_case(path).ends_with(".png")) {
+    throw InputError(fmt::format("{}: expected a .png file, found {}", option, path));
+  }
+  check_not_an_input(path, inputs, option);
+  require_writable(path);
+}
+
 ImageRequest ImagesGiven::resolve(const std::string& path,
                                   const PrepareOptions& prepare) const {
   auto made = request;
@@ -147,9 +189,7 @@ ImageRequest ImagesGiven::resolve(const std::string& path,
   const auto crop = made.prepare.crop;
   made.prepare = prepare;
   if (crop > 0) made.prepare.crop = crop;
-  if (!size.empty()) {
-    std::tie(made.prepare.width, made.prepare.height) = parse_size(size);
-  }
+  if (size) std::tie(made.prepare.width, made.prepare.height) = parse_size(*size);
   if (grey) made.prepare.colors = ImageColors::grey;
   if (rgb) made.prepare.colors = ImageColors::rgb;
   return made;
@@ -211,6 +251,7 @@ ImageFitRequest ImageFitGiven::resolve(const CLI::App& verb,
 }
 
 void add_image_fit_options(CLI::App& verb, FitGiven& shared, ImageFitGiven& given) {
+  tell_image_defaults(verb);
   widen(verb, "--flow", shared.flow, {"spline", "affine", "glow"},
         "Kind of flow; glow for images");
   widen(verb, "--precision", shared.precision, {"float32", "float64", "mixed"},
@@ -251,7 +292,7 @@ void add_image_fit_options(CLI::App& verb, FitGiven& shared, ImageFitGiven& give
       ->check(number_in(kSmallestClip, kLargestRate));
   add(verb.add_option("--minutes", given.minutes,
                       "Train fewer epochs where all would take longer"))
-      ->check(number_in(0, 1e6));
+      ->check(number_in(kFewestMinutes, kMostMinutes));
   add(verb.add_option("--valid-every", given.valid_every,
                       "Epochs between two validations (default: so many that they take "
                       "less than a tenth of the time)"))

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "fit_options.h"
 #include "kinflow/train/images/image_fit.h"
@@ -21,10 +23,24 @@ void mark_table_options(CLI::App& verb, const std::set<std::string>& shared);
 /// InputError where an option for the other kind was given.
 void check_options_for(const CLI::App& verb, ModelKind kind);
 
+/// Checks the options of a verb against its model and calls one of two with the file of
+/// the model.
+/// @param run  run folder or model file
+void call_by_model_kind(
+    const CLI::App& verb, const std::string& run,
+    const std::function<void(const std::string& model)>& for_table,
+    const std::function<void(const std::string& model)>& for_images);
+
+/// InputError for a picture that is not named .png, cannot be written or would
+/// overwrite an input. An empty path is none.
+/// @param option  that names it
+void check_picture(const std::string& path, const std::vector<std::string>& inputs,
+                   const std::string& option);
+
 /// Which images to read and how, as typed.
 struct ImagesGiven {
   ImageRequest request;
-  std::string size;
+  std::optional<std::string> size;
   bool grey = false, rgb = false;
 
   /// The request for images at a path. What was not given is as in `prepare`.

@@ -36,6 +36,26 @@ CLI::Validator in_range(Number low, Number high, const std::string& noun,
   return {check, fmt::format("{} in [{} - {}]", type, low, high)};
 }
 
+namespace fs = std::filesystem;
+
+bool is_same(const std::string& path, const std::string& other) {
+  std::error_code ignored;
+  return fs::equivalent(path, other, ignored);
+}
+
+bool is_file_below(const std::string& path, const std::string& folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored) || !fs::is_regular_file(path, ignored)) {
+    return false;
+  }
+  const auto is_inside = [](const fs::path& relative) {
+    return !relative.empty() && *relative.begin() != "..";
+  };
+  // By its name, also where links lead out of the folder, and by its place.
+  return is_inside(fs::path(absolute(path)).lexically_relative(absolute(folder))) ||
+         is_inside(fs::relative(path, folder, ignored));
+}
+
 }  // namespace
 
 CLI::Validator integer_in(std::int64_t low, std::int64_t high) {
@@ -145,12 +165,16 @@ CLI::Option* add_threads(CLI::App& verb, std::int64_t& threads) {
       ->check(integer_in(1, 4096));
 }
 
-void check_not_an_input(const std::string& out,
-                        const std::vector<std::string>& inputs) {
+void check_not_an_input(const std::string& out, const std::vector<std::string>& inputs,
+                        const std::string& option) {
   for (const auto& input : inputs) {
-    std::error_code ignored;
-    if (!std::filesystem::equivalent(out, input, ignored)) continue;
-    throw InputError("--out: expected another file than the input, found " + out);
+    if (is_same(out, input)) {
+      throw InputError(option + ": expected another file than the input, found " + out);
+    }
+    if (is_file_below(out, input)) {
+      throw InputError(fmt::format("{}: expected no file of the input {}, found {}",
+                                   option, input, out));
+    }
   }
 }
 

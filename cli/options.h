@@ -43,8 +43,11 @@ CLI::Option* add_list(CLI::App& verb, const std::string& name,
 /// A path that still holds in another folder; empty stays empty.
 std::string absolute(const std::string& path);
 
-/// InputError where an output would overwrite one of the files that are read.
-void check_not_an_input(const std::string& out, const std::vector<std::string>& inputs);
+/// InputError where an output would overwrite one of the files that are read, or one
+/// below a folder that is read.
+/// @param option  that names the output
+void check_not_an_input(const std::string& out, const std::vector<std::string>& inputs,
+                        const std::string& option = "--out");
 
 /// The options that say how rows depend on each other, as typed.
 struct DependenceGiven {

@@ -15,6 +15,8 @@ namespace kinflow::cli {
 namespace {
 
 constexpr std::int64_t kQuickSeeds = 2;
+constexpr const char* kSimulatedFaces =
+    "Without --data the faces are simulated images, not LFW.";
 
 // What the experiments have in common, as typed.
 struct Given {
@@ -64,7 +66,8 @@ CLI::App* add_experiment(CLI::App& app, const std::string& name,
     auto& chosen = given->options;
     if (chosen.quick) chosen.seeds = std::min(kQuickSeeds, chosen.seeds);
     chosen.seeds = given->seeds.value_or(chosen.seeds);
-    chosen.stop = &stop_requested();
+    chosen.stop = &stop_requested(
+        "stopping as soon as what is done is safe; a second signal stops at once");
     if (!given->page.empty()) check_page(given->page, name, chosen);
     const auto report = run(chosen);
     fmt::print("{}", report.markdown);
@@ -86,7 +89,11 @@ void add_lfw(CLI::App& app, Console& console) {
       app, "lfw", "Faces of people, several of some: Labeled Faces in the Wild",
       [given, &console](const ExperimentOptions& options) {
         given->source.preset = chosen(glow_preset_names(), given->preset);
-        return reproduce_lfw(options, given->source, console);
+        const bool simulated = given->source.folder.empty() && options.quick;
+        if (simulated) console.info(kSimulatedFaces);
+        auto report = reproduce_lfw(options, given->source, console);
+        if (simulated) report.markdown += fmt::format("\n{}\n", kSimulatedFaces);
+        return report;
       },
       /*seeds=*/1);
   verb->add_option("--data", given->source.folder,

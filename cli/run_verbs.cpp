@@ -1,11 +1,15 @@
 // Parses the verbs and turns failures into exit codes.
 #include "run_verbs.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <new>
+#include <string>
 #include <system_error>
 
 #include "commands.h"
@@ -19,11 +23,18 @@ constexpr int kBadInput = 2;
 constexpr int kInterrupted = 130;
 
 std::atomic<bool> stop{false};
+// Set before the handler is.
+std::string stop_line;
 
 extern "C" void request_stop(int signal) {
+  const int error_before = errno;
   stop = true;
+  [[maybe_unused]] const auto written =
+      ::write(STDERR_FILENO, stop_line.data(), stop_line.size());
   std::signal(signal, SIG_DFL);
+  errno = error_before;
 }
+
 constexpr const char* kOutOfMemory = "out of memory: expected a smaller model or table";
 
 // LibTorch has no type of its own for this.
@@ -51,7 +62,10 @@ void check_verb(const CLI::App& app, const std::string& word) {
 
 }  // namespace
 
-const std::atomic<bool>& kinflow::cli::stop_requested() {
+const std::atomic<bool>& kinflow::cli::stop_requested(const std::string& says) {
+  // On a terminal a bar may stand on the line.
+  if (!says.empty())
+    stop_line = (::isatty(STDERR_FILENO) == 1 ? "\n" : "") + says + "\n";
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
   return stop;

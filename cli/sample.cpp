@@ -15,7 +15,6 @@
 #include "kinflow/data/table.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/evaluate/stream.h"
-#include "kinflow/train/run_folder.h"
 #include "options.h"
 
 namespace kinflow::cli {
@@ -249,13 +248,13 @@ void draw_independent(const Given& given, const DependenceRequest& request,
              {.threads = given.threads, .stop = &stop_requested()}, console);
 }
 
-void run(const Given& given, Console& console) {
+void run(const Given& given, const std::string& model_path, Console& console) {
   if (given.out.empty()) throw InputError("--out is required (see --help)");
   table_format(given.out);
   auto inputs = input_files(given.dependence.resolve());
   inputs.insert(inputs.end(), {given.given, given.rows_of});
   check_not_an_input(given.out, inputs);
-  const auto model = load_model(model_path_of(given.run), at::kCPU, at::kDouble);
+  const auto model = load_model(model_path, at::kCPU, at::kDouble);
   check_options(given, model);
   const auto request = request_of(given, model);
   if (kind_of(request) == DependenceKind::independent) {
@@ -315,14 +314,10 @@ void add_sample(CLI::App& app, Console& console) {
   add_sample_images_options(*verb, given->images);
   verb->callback([given, verb, &console] {
     set_threads(given->threads);
-    const auto model = model_path_of(given->run);
-    const auto kind = model_kind(model);
-    check_options_for(*verb, kind);
-    if (kind == ModelKind::images) {
-      run_images(*given, model, console);
-    } else {
-      run(*given, console);
-    }
+    call_by_model_kind(
+        *verb, given->run,
+        [&](const std::string& model) { run(*given, model, console); },
+        [&](const std::string& model) { run_images(*given, model, console); });
   });
 }
 

@@ -4,9 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <system_error>
 
 #include "image_commands.h"
 #include "kinflow/core/device.h"
@@ -18,6 +20,7 @@
 #include "kinflow/evaluate/image_draws.h"
 #include "kinflow/images/write_png.h"
 #include "kinflow/report/sample_sheet.h"
+#include "kinflow/reproduce/image_method_score.h"
 
 namespace kinflow::cli {
 namespace {
@@ -40,13 +43,6 @@ std::vector<std::uint8_t> bytes_of(const at::Tensor& pixels) {
   return {first, first + whole.numel()};
 }
 
-SheetImages sheet_images(const at::Tensor& pixels) {
-  return {.channels = static_cast<int>(pixels.size(1)),
-          .height = static_cast<int>(pixels.size(2)),
-          .width = static_cast<int>(pixels.size(3)),
-          .values = bytes_of(pixels)};
-}
-
 // A person's name as that of a folder.
 void check_folder_name(const std::string& person) {
   const bool is_name = !person.empty() && person != "." && person != ".." &&
@@ -63,7 +59,12 @@ void write_folder(const std::string& directory, const Drawn& drawn) {
       const auto pixels = drawn.pixels[i];
       const auto folder = std::filesystem::path(directory) /
                           drawn.people[static_cast<std::size_t>(i / drawn.each)];
-      std::filesystem::create_directories(folder);
+      std::error_code error;
+      std::filesystem::create_directories(folder, error);
+      if (error) {
+        throw InputError(fmt::format("{}: cannot make the folder ({})", folder.string(),
+                                     error.message()));
+      }
       write_png((folder / fmt::format("{}.png", i % drawn.each + 1)).string(),
                 {.width = pixels.size(2),
                  .height = pixels.size(1),
@@ -90,6 +91,19 @@ std::vector<SheetRow> rows_by_person(const Drawn& drawn, const ImageSet& set) {
   return rows;
 }
 
+// A name with the ending of a file is a mistake more often than a folder.
+void check_folder(const std::string& path, const std::vector<std::string>& inputs) {
+  static constexpr std::array<std::string_view, 5> kFiles = {".png", ".jpg", ".jpeg",
+                                                             ".csv", ".tsv"};
+  if (std::any_of(kFiles.begin(), kFiles.end(),
+                  [&](auto ending) { return lower_case(path).ends_with(ending); })) {
+    throw InputError("--out: expected a folder or an .npy file, found " + path);
+  }
+  check_not_an_input(path, inputs);
+  require_free(path, [](const std::string&) { return false; });
+  require_makeable(path);
+}
+
 void check_outputs(const SampleImagesGiven& given) {
   if (given.out.empty() && given.sheet.empty()) {
     throw InputError("sample: expected --out or --sheet, found neither");
@@ -97,10 +111,12 @@ void check_outputs(const SampleImagesGiven& given) {
   if (!given.count) throw InputError("sample: expected --n N, found none");
   const std::vector<std::string> inputs = {given.model, given.known,
                                            given.images.request.ids};
-  check_not_an_input(given.out, inputs);
-  check_not_an_input(given.sheet, inputs);
-  if (!given.out.empty() && !is_array(given.out)) {
-    require_free(given.out, [](const std::string&) { return false; });
+  check_picture(given.sheet, inputs, "--sheet");
+  if (is_array(given.out)) {
+    check_not_an_input(given.out, inputs);
+    require_writable(given.out);
+  } else if (!given.out.empty()) {
+    check_folder(given.out, inputs);
   }
   if (given.known.empty() && !given.parameter.empty()) {
     throw InputError("--parameter: expected --given beside it, found none");
@@ -110,14 +126,6 @@ void check_outputs(const SampleImagesGiven& given) {
 std::vector<std::string> new_people(std::int64_t count) {
   std::vector<std::string> names;
   for (std::int64_t i = 1; i <= count; ++i) names.push_back(fmt::format("new{}", i));
-  return names;
-}
-
-std::vector<std::string> people_of(const ImageSet& set) {
-  std::vector<std::string> names(static_cast<std::size_t>(set.people()));
-  for (std::size_t i = 0; i < set.person.size(); ++i) {
-    names[static_cast<std::size_t>(set.person[i])] = set.person_of_image[i];
-  }
   return names;
 }
 
@@ -158,7 +166,7 @@ void draw_given(const SampleImagesGiven& given, const ImageModel& model,
   for (const auto& note : read.report.notes()) console.info(note);
   const auto& set = read.set;
   check_shape(model, set, given.known);
-  Drawn drawn{.pixels = {}, .people = people_of(set), .each = options.count};
+  Drawn drawn{.pixels = {}, .people = names_of_people(set), .each = options.count};
   if (!given.out.empty() && !is_array(given.out)) {
     for (const auto& person : drawn.people) check_folder_name(person);
   }

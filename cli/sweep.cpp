@@ -258,7 +258,7 @@ void run(Given given, bool resume, bool has_device, Console& console) {
                             {.directory = directory,
                              .resume = resume,
                              .checkpoint_seconds = given.checkpoint_seconds,
-                             .stop = &stop_requested()},
+                             .stop = &stop_requested(kStopsAfterEpoch)},
                             console);
   if (result.best_run < 0) {
     throw NumericalError(directory + ": all runs failed; results.csv says why");

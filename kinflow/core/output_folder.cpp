@@ -1,9 +1,13 @@
 // Making a folder, and taking it away again where its files fail.
 #include "kinflow/core/output_folder.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 
+#include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
 
 namespace kinflow {
@@ -36,6 +40,25 @@ void require_free(const std::string& directory,
   if (error) {
     throw InputError(directory + ": expected a folder (" + error.message() + ")");
   }
+}
+
+void require_makeable(const std::string& directory) {
+  std::error_code ignored;
+  auto above = std::filesystem::absolute(directory, ignored);
+  while (above.has_relative_path() && !std::filesystem::exists(above, ignored)) {
+    above = above.parent_path();
+  }
+  const bool is_folder = std::filesystem::is_directory(above, ignored);
+  if (is_folder && ::access(above.c_str(), W_OK) == 0) return;
+  if (!is_folder) errno = ENOTDIR;
+  throw InputError(system_message(directory, "make the folder"));
+}
+
+void require_writable(const std::string& path) {
+  std::error_code ignored;
+  // Opening a pipe would be taken for its content.
+  if (std::filesystem::is_fifo(path, ignored)) return;
+  const AtomicFile probe(path);
 }
 
 }  // namespace kinflow

@@ -11,6 +11,13 @@ namespace kinflow {
 /// not remain.
 void fill_folder(const std::string& directory, const std::function<void()>& write);
 
+/// InputError where there is no such folder and none can be made. Nothing is changed.
+void require_makeable(const std::string& directory);
+
+/// InputError where a file of this name cannot be written: no such folder, no
+/// permission, or a folder of that name. Nothing is changed.
+void require_writable(const std::string& path);
+
 /// InputError where the folder exists and holds a file or folder that `is_own` does not
 /// take for the caller's.
 void require_free(const std::string& directory,

@@ -6,17 +6,9 @@
 #include <numeric>
 #include <utility>
 
+#include "kinflow/core/counter_random.h"
+
 namespace kinflow {
-namespace {
-
-std::uint64_t splitmix64(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
-}
-
-}  // namespace
 
 Random::Random(std::uint64_t seed, std::uint64_t stream) {
   std::uint64_t mixed = seed;

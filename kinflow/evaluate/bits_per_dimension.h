@@ -1,28 +1,4 @@
-// From log densities in nats to bits per dimension.
+// Bits per dimension by the name that reports of images include.
 #pragma once
 
-#include <cmath>
-#include <cstdint>
-#include <numbers>
-
-namespace kinflow {
-
-/// Bits that a density needs for each value, on average. For images whose values were
-/// dequantised, the density must be one in units of their levels (values from 0 to 256
-/// for 8 bits): then it bounds the bits of a lossless code, and a uniform law on 8-bit
-/// images has 8. log_density_in_levels() changes units.
-/// @param dimensions  of one row, e.g. channels x height x width
-inline double bits_per_dimension(double mean_log_density_nats,
-                                 std::int64_t dimensions) {
-  return -mean_log_density_nats / std::numbers::ln2 / static_cast<double>(dimensions);
-}
-
-/// The log density in units of `levels` levels (e.g. 256) of images that a model sees
-/// with a range of 1, as values from 0 to 1 or from -1/2 to 1/2.
-inline double log_density_in_levels(double log_density_of_range_1, std::int64_t levels,
-                                    std::int64_t dimensions) {
-  return log_density_of_range_1 -
-         static_cast<double>(dimensions) * std::log(static_cast<double>(levels));
-}
-
-}  // namespace kinflow
+#include "kinflow/core/bits_per_dimension.h"  // IWYU pragma: export

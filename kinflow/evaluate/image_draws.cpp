@@ -21,16 +21,6 @@ at::Tensor images_of(const ImageModel& model, const at::Tensor& latents) {
   return at::cat(parts);
 }
 
-// The images of each person, in the order of the set.
-std::vector<std::vector<std::int64_t>> images_by_person(const ImageSet& set) {
-  std::vector<std::vector<std::int64_t>> images(static_cast<std::size_t>(set.people()));
-  for (std::int64_t i = 0; i < set.images(); ++i) {
-    images[static_cast<std::size_t>(set.person[static_cast<std::size_t>(i)])].push_back(
-        i);
-  }
-  return images;
-}
-
 // Latents [count, p] of further images of one person.
 at::Tensor draw_of_person(const LearnedDependence& learned,
                           const DependenceRequest& request, const std::string& person,

@@ -5,11 +5,9 @@
 #include <fmt/format.h>
 
 #include <sstream>
-#include <unordered_set>
-#include <vector>
 
+#include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/core/error.h"
-#include "kinflow/evaluate/bits_per_dimension.h"
 #include "kinflow/evaluate/frechet.h"
 
 namespace kinflow {
@@ -36,16 +34,6 @@ ImageLikelihood image_likelihood(const at::Tensor& log_density_nats,
   return {.images = density.size(0),
           .mean_nll_nats = -mean,
           .bits_per_dimension = bits_per_dimension(mean, dimensions)};
-}
-
-at::Tensor first_of_each_group(const at::Tensor& group_of_row) {
-  const auto groups = group_of_row.to(at::kCPU, at::kLong).contiguous();
-  std::unordered_set<std::int64_t> seen;
-  std::vector<std::int64_t> first;
-  for (std::int64_t i = 0; i < groups.numel(); ++i) {
-    if (seen.insert(groups.data_ptr<std::int64_t>()[i]).second) first.push_back(i);
-  }
-  return at::tensor(first, at::kLong);
 }
 
 ImageDistances image_distances(const at::Tensor& real, const at::Tensor& generated,

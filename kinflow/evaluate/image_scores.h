@@ -32,10 +32,10 @@ struct ImageDistances {
 /// What a report says of one model. "indiv" is the same on one image of each person, so
 /// that a person with many images counts once.
 struct ImageScores {
-  std::optional<ImageLikelihood> likelihood;
-  std::optional<ImageLikelihood> indiv_likelihood;
-  std::optional<ImageDistances> distances;
-  std::optional<ImageDistances> indiv_distances;
+  ImageLikelihood likelihood;
+  ImageLikelihood indiv_likelihood;
+  std::optional<ImageDistances> distances;        ///< none without draws
+  std::optional<ImageDistances> indiv_distances;  ///< none for few people
 };
 
 /// Means of log densities of images in units of their levels.
@@ -45,16 +45,9 @@ struct ImageScores {
 ImageLikelihood image_likelihood(const at::Tensor& log_density_nats,
                                  std::int64_t dimensions);
 
-/// The first row of each group, in the order of rows: one image of each person. Groups
-/// are any labels.
-/// @param group_of_row  [n] int64
-/// @returns [number of groups] int64, ascending
-at::Tensor first_of_each_group(const at::Tensor& group_of_row);
-
 /// Frechet distance and precision-recall curve between two sets of images.
 /// @param real, generated  as ImageFeatures::of() takes them, of the same size, and
-/// each
-///     at least as many as clusters of the curve; else InputError
+///     each at least as many as clusters of the curve; else InputError
 ImageDistances image_distances(const at::Tensor& real, const at::Tensor& generated,
                                const ImageFeatures& features,
                                const PrdOptions& options = {});

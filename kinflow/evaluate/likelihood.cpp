@@ -6,8 +6,8 @@
 
 #include <cmath>
 
+#include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/core/error.h"
-#include "kinflow/evaluate/bits_per_dimension.h"
 #include "kinflow/flow/density.h"
 
 namespace kinflow {

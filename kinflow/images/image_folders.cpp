@@ -82,6 +82,14 @@ void add_joined(const std::string& folder, const std::vector<std::string>& names
   for (const auto& name : names) to.push_back(joined(folder, name));
 }
 
+bool is_link(const std::string& path) {
+  std::error_code error;
+  const bool is_symlink = fs::is_symlink(path, error);
+  if (!error) return is_symlink;
+  throw InputError(
+      fmt::format("{}: cannot read the folder ({})", path, error.message()));
+}
+
 /// All images below a folder, by their names relative to it.
 void find_images_below(const std::string& root, const std::string& folder,
                        std::vector<std::string>& images, ImageReport& report) {
@@ -91,7 +99,7 @@ void find_images_below(const std::string& root, const std::string& folder,
   for (const auto& name : content.folders) {
     // A link to a folder may lead back to where it stands.
     const auto below = joined(folder, name);
-    if (fs::is_symlink(joined(root, below))) {
+    if (is_link(joined(root, below))) {
       report.ignored.push_back(below);
     } else {
       find_images_below(root, below, images, report);

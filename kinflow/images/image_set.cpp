@@ -193,6 +193,29 @@ std::span<const std::uint8_t> ImageSet::pixels_of(std::int64_t image) const {
   return {pixels.data() + static_cast<std::size_t>(image) * size, size};
 }
 
+std::vector<std::vector<std::int64_t>> images_by_person(const ImageSet& set) {
+  std::vector<std::vector<std::int64_t>> images(static_cast<std::size_t>(set.people()));
+  for (std::int64_t i = 0; i < set.images(); ++i) {
+    const auto person = set.person[static_cast<std::size_t>(i)];
+    images[static_cast<std::size_t>(person)].push_back(i);
+  }
+  return images;
+}
+
+std::vector<std::int64_t> images_per_person(const ImageSet& set) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(set.people()));
+  for (const auto person : set.person) ++counts[static_cast<std::size_t>(person)];
+  return counts;
+}
+
+std::vector<std::string> names_of_people(const ImageSet& set) {
+  std::vector<std::string> names(static_cast<std::size_t>(set.people()));
+  for (std::size_t i = 0; i < set.person.size(); ++i) {
+    names[static_cast<std::size_t>(set.person[i])] = set.person_of_image[i];
+  }
+  return names;
+}
+
 Image image_of(const ImageSet& set, std::int64_t image) {
   auto result = blank_image(set.width, set.height, set.channels);
   const auto from = set.pixels_of(image);

@@ -30,6 +30,13 @@ struct ImageSet {
   std::span<const std::uint8_t> pixels_of(std::int64_t image) const;
 };
 
+/// [people] The images of each person, in the order of the set.
+std::vector<std::vector<std::int64_t>> images_by_person(const ImageSet& set);
+/// [people] How many images each person has.
+std::vector<std::int64_t> images_per_person(const ImageSet& set);
+/// [people] Ids.
+std::vector<std::string> names_of_people(const ImageSet& set);
+
 /// An image of a set, its values as they are (below 2^bits).
 Image image_of(const ImageSet& set, std::int64_t image);
 

@@ -60,6 +60,19 @@ AxisScale scale_of(std::int64_t from, std::int64_t to) {
   return after < before ? shrink(before, after) : grow(before, after);
 }
 
+/// The part of an image around its centre; an odd pixel is cut off on the right and at
+/// the bottom.
+Image crop_centre(const Image& image, std::int64_t width, std::int64_t height) {
+  auto part = blank_image(width, height, image.channels);
+  const auto left = (image.width - width) / 2, top = (image.height - height) / 2;
+  for (std::int64_t y = 0; y < height; ++y) {
+    const auto from = ((top + y) * image.width + left) * image.channels;
+    std::copy_n(image.pixels.begin() + from, width * image.channels,
+                part.pixels.begin() + y * width * image.channels);
+  }
+  return part;
+}
+
 /// The largest part with the ratio of sides width : height.
 Image crop_to_ratio(Image image, std::int64_t width, std::int64_t height) {
   const auto part = [](std::int64_t side, std::int64_t share, std::int64_t whole) {
@@ -100,17 +113,6 @@ const std::vector<std::pair<std::string, ImageColors>>& image_colors_names() {
       {"grey", ImageColors::grey},
       {"rgb", ImageColors::rgb}};
   return names;
-}
-
-Image crop_centre(const Image& image, std::int64_t width, std::int64_t height) {
-  auto part = blank_image(width, height, image.channels);
-  const auto left = (image.width - width) / 2, top = (image.height - height) / 2;
-  for (std::int64_t y = 0; y < height; ++y) {
-    const auto from = ((top + y) * image.width + left) * image.channels;
-    std::copy_n(image.pixels.begin() + from, width * image.channels,
-                part.pixels.begin() + y * width * image.channels);
-  }
-  return part;
 }
 
 Image resize_image(const Image& image, std::int64_t width, std::int64_t height) {

@@ -27,17 +27,14 @@ struct PrepareOptions {
   std::int64_t bits = 8;  ///< 1 to 8: values become value >> (8 - bits)
 };
 
-/// Cuts the square, if one is asked for. To resize, the largest part around the centre
-/// that has the wanted ratio of sides is scaled: each axis by areas where it shrinks,
-/// linearly between pixel centres where it grows. Sums are exact, halves are rounded
-/// up. Then colours and bits. InputError where the crop is larger than the image.
+/// Cuts the square, if one is asked for; of an odd rest more is cut off on the right
+/// and at the bottom. To resize, the largest part around the centre that has the wanted
+/// ratio of sides is scaled: each axis by areas where it shrinks, linearly between
+/// pixel centres where it grows. Sums are exact, halves are rounded up. Then colours
+/// and bits. InputError where the crop is larger than the image.
 /// @param source  stands for the file in messages
 Image prepare_image(Image image, const PrepareOptions& options,
                     const std::string& source);
-
-/// The part of an image around its centre; it must not be larger than the image. An odd
-/// pixel is cut off on the right and at the bottom.
-Image crop_centre(const Image& image, std::int64_t width, std::int64_t height);
 
 /// The whole image scaled to another size, with sides of at most 2^23 before and after.
 Image resize_image(const Image& image, std::int64_t width, std::int64_t height);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "kinflow/core/error.h"
-#include "kinflow/core/input_file.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/images/image_decoders.h"
 
@@ -50,10 +49,6 @@ Image decode_image(std::string_view bytes, const std::string& source) {
   }
   throw InputError(fmt::format("{}: expected a PNG or a JPEG image, found {}", source,
                                name_of_content(bytes)));
-}
-
-Image read_image(const std::string& path) {
-  return decode_image(read_whole_file(path), path);
 }
 
 }  // namespace kinflow

@@ -23,7 +23,4 @@ constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
 /// @param source  stands for the file in messages
 Image decode_image(std::string_view bytes, const std::string& source);
 
-/// The same for a file, which may also not be readable.
-Image read_image(const std::string& path);
-
 }  // namespace kinflow

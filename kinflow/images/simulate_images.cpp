@@ -111,14 +111,25 @@ Image render(std::span<const double> numbers, const SimulateImagesOptions& optio
   return image;
 }
 
+/// Parts of one seed have no people in common, and no ids.
+std::string person_id(std::int64_t stream_number, std::int64_t number) {
+  const auto part = stream_number == kTrain   ? std::string("p")
+                    : stream_number == kValid ? std::string("v")
+                    : stream_number == kTest
+                        ? std::string("t")
+                        : fmt::format("d{}_", stream_number - kFirstDraw + 1);
+  return fmt::format("{}{:06}", part, number + 1);
+}
+
 ImageSet blank_set(const SimulateImagesOptions& options,
-                   const std::vector<std::int64_t>& images_of_person) {
+                   const std::vector<std::int64_t>& images_of_person,
+                   std::int64_t stream_number) {
   ImageSet set{.channels = channels_of(options),
                .height = options.side,
                .width = options.side,
                .bits = 8};
   for (std::int64_t p = 0; p < std::ssize(images_of_person); ++p) {
-    const auto id = fmt::format("p{:06}", p + 1);
+    const auto id = person_id(stream_number, p);
     const auto images = images_of_person[static_cast<std::size_t>(p)];
     for (std::int64_t i = 0; i < images; ++i) {
       set.person.push_back(p);
@@ -133,7 +144,7 @@ ImageSet blank_set(const SimulateImagesOptions& options,
 ImageSet draw_images(const SimulateImagesOptions& options,
                      const std::vector<std::int64_t>& images_of_person,
                      std::int64_t stream_number) {
-  auto set = blank_set(options, images_of_person);
+  auto set = blank_set(options, images_of_person, stream_number);
   Random random(options.seed, stream(Purpose::images, stream_number));
   const auto count = Factors::count(static_cast<std::size_t>(options.side),
                                     static_cast<std::size_t>(set.channels));
@@ -176,8 +187,6 @@ void write_set(const std::string& directory, const ImageSet& set) {
 std::string truth_of(const SimulatedImages& simulation) {
   const auto& options = simulation.options;
   const auto& train = simulation.train;
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(train.people()));
-  for (const auto p : train.person) ++sizes[static_cast<std::size_t>(p)];
   const nlohmann::ordered_json truth = {{"images", options.images},
                                         {"valid_images", options.valid_images},
                                         {"test_images", options.test_images},
@@ -187,7 +196,7 @@ std::string truth_of(const SimulatedImages& simulation) {
                                         {"largest_person", options.largest_person},
                                         {"seed", options.seed},
                                         {"people", train.people()},
-                                        {"images_of_people", sizes}};
+                                        {"images_of_people", images_per_person(train)}};
   return truth.dump(2) + "\n";
 }
 

@@ -23,7 +23,7 @@ struct SimulateImagesOptions {
 };
 
 /// Training images are of people with very different numbers of images; of validation
-/// and test each image is of a person of its own.
+/// and test each image is of a person of its own. No two parts share an id.
 struct SimulatedImages {
   SimulateImagesOptions options;
   ImageSet train;

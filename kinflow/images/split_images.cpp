@@ -17,12 +17,7 @@ Split split_images(const ImageSet& set, const ImageSplitOptions& options) {
 
 std::vector<std::int64_t> one_image_per_person(const ImageSet& set,
                                                std::uint64_t seed) {
-  std::vector<std::vector<std::int64_t>> images_of(
-      static_cast<std::size_t>(set.people()));
-  for (std::int64_t i = 0; i < set.images(); ++i) {
-    const auto person = set.person[static_cast<std::size_t>(i)];
-    images_of[static_cast<std::size_t>(person)].push_back(i);
-  }
+  const auto images_of = images_by_person(set);
   // A stream of its own for each person: what is drawn for one does not depend on
   // others.
   std::vector<std::int64_t> chosen;

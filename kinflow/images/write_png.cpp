@@ -10,20 +10,25 @@
 
 namespace kinflow {
 
-std::string encode_png(const Image& image) {
+std::string encode_png(std::int64_t width, std::int64_t height, std::int64_t channels,
+                       std::span<const std::uint8_t> pixels) {
   png_image header{};
   header.version = PNG_IMAGE_VERSION;
-  header.width = static_cast<png_uint_32>(image.width);
-  header.height = static_cast<png_uint_32>(image.height);
-  header.format = image.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  header.width = static_cast<png_uint_32>(width);
+  header.height = static_cast<png_uint_32>(height);
+  header.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
   png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(header);
   std::string bytes(size, '\0');
-  if (!png_image_write_to_memory(&header, bytes.data(), &size, 0, image.pixels.data(),
-                                 0, nullptr)) {
+  if (!png_image_write_to_memory(&header, bytes.data(), &size, 0, pixels.data(), 0,
+                                 nullptr)) {
     throw std::runtime_error(fmt::format("[encode_png] libpng: {}", header.message));
   }
   bytes.resize(size);
   return bytes;
+}
+
+std::string encode_png(const Image& image) {
+  return encode_png(image.width, image.height, image.channels, image.pixels);
 }
 
 void write_png(const std::string& path, const Image& image) {

@@ -1,21 +1,18 @@
-// Rasterisation by distance to pen strokes, and PNG encoding.
+// Rasterisation by distance to pen strokes.
 #include "kinflow/report/canvas.h"
 
 #include <fmt/format.h>
-#include <png.h>
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
+#include "kinflow/images/write_png.h"
 
 namespace kinflow {
 namespace {
-
-constexpr int kLargestSide = 20000;
 
 // Pen width in parts of the text size, and space added after each character in glyph
 // units.
@@ -226,21 +223,7 @@ void Canvas::draw_strokes(const std::vector<Stroke>& strokes, double line_width,
   }
 }
 
-std::string Canvas::png() const {
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  image.width = static_cast<png_uint_32>(width_);
-  image.height = static_cast<png_uint_32>(height_);
-  image.format = PNG_FORMAT_RGB;
-  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
-  std::string bytes(size, '\0');
-  if (!png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels_.data(), 0,
-                                 nullptr)) {
-    throw std::runtime_error(fmt::format("[Canvas] libpng: {}", image.message));
-  }
-  bytes.resize(size);
-  return bytes;
-}
+std::string Canvas::png() const { return encode_png(width_, height_, 3, pixels_); }
 
 void Canvas::save(const std::string& path) const { write_file_atomically(path, png()); }
 

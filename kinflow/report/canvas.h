@@ -35,7 +35,9 @@ struct TextStyle {
 /// drawn; points that are not finite are skipped.
 class Canvas {
  public:
-  /// A picture of one colour; each side 1 to 20,000 pixels, else InputError.
+  static constexpr int kLargestSide = 20'000;
+
+  /// A picture of one colour; each side 1 to kLargestSide pixels, else InputError.
   Canvas(int width, int height, Color background = kWhite);
 
   int width() const { return width_; }

@@ -11,7 +11,7 @@
 namespace kinflow {
 namespace {
 
-constexpr int kLargestSide = 20'000;
+constexpr int kLargestSide = Canvas::kLargestSide;
 
 std::size_t values_per_image(const SheetImages& images) {
   return static_cast<std::size_t>(images.channels) *

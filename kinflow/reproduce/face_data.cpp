@@ -51,10 +51,8 @@ FaceData split_faces(const ImageSet& set, std::uint64_t seed) {
 
 // Numbers of the images of the first people.
 std::vector<std::int64_t> first_images(const ImageSet& set, std::int64_t most) {
-  std::vector<std::int64_t> images_of(static_cast<std::size_t>(set.people()));
-  for (const auto person : set.person) ++images_of[static_cast<std::size_t>(person)];
   std::int64_t people = 0, images = 0;
-  for (const auto own : images_of) {
+  for (const auto own : images_per_person(set)) {
     if (images + own > most) break;
     images += own;
     ++people;

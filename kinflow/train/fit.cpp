@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "kinflow/core/atomic_file.h"
+#include "kinflow/core/clock.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
@@ -17,12 +17,6 @@
 
 namespace kinflow {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::string status_line(const Trainer& trainer, const std::string& typical_name) {
   const auto best = trainer.best_replica();

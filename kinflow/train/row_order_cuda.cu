@@ -1,4 +1,5 @@
 // The generator of core/random.cpp and its permutation in a kernel.
+#include "kinflow/core/counter_random.h"
 #include "kinflow/core/cuda_memory.h"
 #include "kinflow/core/random.h"
 #include "kinflow/train/row_order_cuda.h"
@@ -7,13 +8,6 @@ namespace kinflow {
 namespace {
 
 constexpr int kThreads = 32;
-
-__device__ std::uint64_t splitmix64(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
-}
 
 __device__ std::uint64_t rotated(std::uint64_t x, int by) {
   return (x << by) | (x >> (64 - by));

@@ -15,6 +15,7 @@
 #include "kinflow/core/hash.h"
 #include "kinflow/core/input_file.h"
 #include "kinflow/core/json_reader.h"
+#include "kinflow/core/output_folder.h"
 #include "kinflow/data/in_quotes.h"
 
 namespace kinflow {
@@ -32,6 +33,16 @@ std::string line_of(const EpochRecord& record) {
       metrics_number(record.learning_rate), metrics_number(record.typical_parameter));
 }
 
+// A record that cannot be read tells nothing.
+bool has_failed(const RunFolder& folder) {
+  try {
+    const auto record = folder.read_record();
+    return record.is_object() && record.value("status", nlohmann::json()) == "failed";
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 RunFolder RunFolder::open(const std::string& directory) {
@@ -43,25 +54,31 @@ RunFolder RunFolder::open(const std::string& directory) {
 }
 
 void RunFolder::check_free(const std::string& directory) {
-  if (exists(RunFolder(directory).record_path())) {
-    throw InputError(
-        directory +
-        ": already holds a run; go on with --resume, or name another --out");
+  const RunFolder folder(directory);
+  if (exists(folder.record_path())) {
+    throw InputError(fmt::format(
+        "{}: already holds a run{}, or name another --out", directory,
+        has_failed(folder) ? " that failed; remove it" : "; go on with --resume"));
   }
   if (exists(directory + "/sweep.json")) {
     throw InputError(directory + ": already holds a sweep; name another --out");
   }
+  // What a process leaves that was killed before its record was there.
+  if (!exists(directory)) return;
+  require_free(directory, [](const std::string& name) {
+    return name == ".lock" || name.starts_with("run.json.");
+  });
 }
 
 RunFolder RunFolder::create(const std::string& directory,
                             const nlohmann::json& record) {
   check_free(directory);
   std::error_code error;
-  const bool is_new = std::filesystem::create_directories(directory, error);
+  RunFolder folder(directory);
+  folder.is_new_ = std::filesystem::create_directories(directory, error);
   if (error) {
     throw InputError(directory + ": cannot make the folder (" + error.message() + ")");
   }
-  RunFolder folder(directory);
   try {
     folder.lock();
     check_free(directory);
@@ -71,10 +88,21 @@ RunFolder RunFolder::create(const std::string& directory,
     folder.write_record(record);
   } catch (const InputError&) {
     folder.lock_ = {};
-    if (is_new) std::filesystem::remove(directory, error);
+    if (folder.is_new_) std::filesystem::remove(directory, error);
     throw;
   }
   return folder;
+}
+
+void RunFolder::discard_without_checkpoint() {
+  if (exists(checkpoint_path())) return;
+  std::error_code ignored;
+  remove_unfinished_files(directory_);
+  for (const auto& path : {record_path(), metrics_path(), best_path(), model_path()}) {
+    std::filesystem::remove(path, ignored);
+  }
+  lock_.release();
+  if (is_new_) std::filesystem::remove(directory_, ignored);
 }
 
 void RunFolder::lock() { lock_ = FolderLock(directory_, "fit"); }

@@ -17,11 +17,14 @@ class RunFolder {
  public:
   /// Opens a folder that holds a run; InputError where it does not.
   static RunFolder open(const std::string& directory);
-  /// InputError where the folder already holds a run.
+  /// InputError where the folder holds a run or anything else.
   static void check_free(const std::string& directory);
   /// Makes the folder, also its parents, with a first record, and locks it. InputError
   /// where it is not free or cannot be written; then no new folder remains.
   static RunFolder create(const std::string& directory, const nlohmann::json& record);
+  /// Removes all files of a run that create() began unless it has a checkpoint to go on
+  /// from, and the folder where it was new.
+  void discard_without_checkpoint();
 
   std::string model_path() const { return directory_ + "/model.safetensors"; }
   std::string checkpoint_path() const { return directory_ + "/checkpoint.safetensors"; }
@@ -57,6 +60,7 @@ class RunFolder {
  private:
   explicit RunFolder(std::string directory) : directory_(std::move(directory)) {}
   std::string directory_;
+  bool is_new_ = false;
   FolderLock lock_;
 };
 

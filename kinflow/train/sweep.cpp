@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "kinflow/core/atomic_file.h"
+#include "kinflow/core/clock.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
@@ -31,12 +31,6 @@ namespace kinflow {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 // Bytes to plan with where the machine does not tell.
 constexpr double kUnknownMemory = 4e9;
 

@@ -158,14 +158,22 @@ TEST(Resume, AHalfWrittenRecordIsClearedAwayAndNothingElse) {
   const auto& files = SharedFiles::get();
   std::filesystem::create_directory(folder.path("run"));
   folder.write("run/run.json.12.3.tmp", "{");
-  folder.write("run/scores.csv.12.3.tmp", "a");
-  folder.write("run/notes.tmp", "b");
-  run_well(Arguments{"fit", files.blocks + "/train.csv", "--group", "group", "--valid",
-                     files.blocks + "/valid.csv", "--out", folder.path("run")} +
-           small_fit());
+  const auto fit = Arguments{"fit",
+                             files.blocks + "/train.csv",
+                             "--group",
+                             "group",
+                             "--valid",
+                             files.blocks + "/valid.csv",
+                             "--out",
+                             folder.path("run")} +
+                   small_fit();
+  for (const std::string other : {"scores.csv.12.3.tmp", "notes.tmp"}) {
+    folder.write("run/" + other, "a");
+    expect_refusal(folder, fit, {"expected a new or empty folder", other});
+    std::filesystem::remove(folder.path("run/" + other));
+  }
+  run_well(fit);
   EXPECT_FALSE(std::filesystem::exists(folder.path("run/run.json.12.3.tmp")));
-  EXPECT_TRUE(std::filesystem::exists(folder.path("run/scores.csv.12.3.tmp")));
-  EXPECT_TRUE(std::filesystem::exists(folder.path("run/notes.tmp")));
 }
 
 TEST(Resume, AFinishedRunIsLeftAlone) {

@@ -22,8 +22,8 @@ TEST(SimulateImages, WritesAFolderForEachPersonAndTheTruth) {
             std::string::npos);
   const auto again = folder.path("d");
   run_well(kSmall + Arguments{"--out", again});
-  EXPECT_EQ(content_of(again + "/valid/p000002/p000002_000001.png"),
-            content_of(out + "/valid/p000002/p000002_000001.png"));
+  EXPECT_EQ(content_of(again + "/valid/v000002/v000002_000001.png"),
+            content_of(out + "/valid/v000002/v000002_000001.png"));
   expect_refusal(folder, kSmall + Arguments{"--out", out},
                  {out, "expected a new or empty folder"});
 }

@@ -99,12 +99,12 @@ TEST(ImageEvaluation, IndividualsAreOneImageForEachPerson) {
   const auto set = simulate_images(small_images()).train;
   const auto result = evaluate_images(model, set, {.samples = 40});
   EXPECT_EQ(result.people, set.people());
-  EXPECT_EQ(result.scores.likelihood->images, set.images());
-  EXPECT_EQ(result.scores.indiv_likelihood->images, set.people());
-  EXPECT_NEAR(result.scores.likelihood->mean_nll_nats,
+  EXPECT_EQ(result.scores.likelihood.images, set.images());
+  EXPECT_EQ(result.scores.indiv_likelihood.images, set.people());
+  EXPECT_NEAR(result.scores.likelihood.mean_nll_nats,
               -result.log_density_nats.mean().item<double>(), 1e-9);
-  EXPECT_NE(result.scores.likelihood->mean_nll_nats,
-            result.scores.indiv_likelihood->mean_nll_nats);
+  EXPECT_NE(result.scores.likelihood.mean_nll_nats,
+            result.scores.indiv_likelihood.mean_nll_nats);
   ASSERT_TRUE(result.scores.distances.has_value());
   EXPECT_EQ(result.scores.distances->generated_images, 40);
   EXPECT_FALSE(evaluate_images(model, set, {}).scores.distances.has_value());

@@ -8,8 +8,8 @@
 #include <limits>
 #include <numbers>
 
+#include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/core/error.h"
-#include "kinflow/evaluate/bits_per_dimension.h"
 
 namespace kinflow {
 namespace {
@@ -23,11 +23,7 @@ TEST(BitsPerDimension, OfAUniformLawOn8BitImagesIs8) {
   const std::int64_t dimensions = 3 * 32 * 32;
   const double log_density = -dimensions * std::log(256.0);
   EXPECT_DOUBLE_EQ(bits_per_dimension(log_density, dimensions), 8);
-  // The same law seen with a range of 1 has density 1.
-  EXPECT_DOUBLE_EQ(
-      bits_per_dimension(log_density_in_levels(0, 256, dimensions), dimensions), 8);
-  EXPECT_DOUBLE_EQ(
-      bits_per_dimension(log_density_in_levels(0, 32, dimensions), dimensions), 5);
+  EXPECT_DOUBLE_EQ(bits_per_dimension(-dimensions * std::log(32.0), dimensions), 5);
 }
 
 TEST(BitsPerDimension, OfAnIdealLawIsItsEntropy) {
@@ -55,12 +51,6 @@ TEST(ImageLikelihood, NamesTheImageWhoseDensityIsNotFinite) {
   }
   EXPECT_THROW(image_likelihood(at::zeros({0}), 3), InputError);
   EXPECT_THROW(image_likelihood(at::zeros({2, 2}), 3), InputError);
-}
-
-TEST(FirstOfEachGroup, TakesEveryGroupOnce) {
-  const auto groups = at::tensor({7, 7, -3, 7, 0, -3, 9}, at::kLong);
-  EXPECT_TRUE(first_of_each_group(groups).equal(at::tensor({0, 2, 4, 6}, at::kLong)));
-  EXPECT_EQ(first_of_each_group(at::zeros({0}, at::kLong)).numel(), 0);
 }
 
 TEST(ImageDistances, OfTheSameImagesAreZeroAndOneAndGrowWithDifference) {

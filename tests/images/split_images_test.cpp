@@ -33,6 +33,23 @@ std::set<std::int64_t> people_of(const ImageSet& set,
   return found;
 }
 
+TEST(ImagesByPerson, HaveEveryImageOnceUnderItsPerson) {
+  const auto set = people(7);
+  const auto images = images_by_person(set);
+  const auto counts = images_per_person(set);
+  const auto names = names_of_people(set);
+  ASSERT_EQ(images.size(), 7u);
+  ASSERT_EQ(names.size(), 7u);
+  for (std::size_t p = 0; p < 7; ++p) {
+    EXPECT_EQ(names[p], std::to_string(p));
+    EXPECT_EQ(counts[p], static_cast<std::int64_t>(p) % 5 + 1);
+    EXPECT_EQ(std::ssize(images[p]), counts[p]);
+    EXPECT_TRUE(std::is_sorted(images[p].begin(), images[p].end()));
+    EXPECT_EQ(people_of(set, images[p]),
+              std::set<std::int64_t>{static_cast<std::int64_t>(p)});
+  }
+}
+
 TEST(SplitImages, PeopleAreWholeAndPartsHaveTheirShares) {
   const auto set = people(200);
   const auto parts =

@@ -3,13 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numbers>
-#include <numeric>
+#include <utility>
 
 #include "kinflow/core/atomic_file.h"
+#include "kinflow/core/bits_per_dimension.h"
+#include "kinflow/core/clock.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/version.h"
@@ -21,14 +22,8 @@
 namespace kinflow {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double bits_per_dimension(double nats, const ImageSet& images) {
-  return nats / (static_cast<double>(images.dimension()) * std::numbers::ln2);
+double bits_of(double nll_nats, const ImageSet& images) {
+  return bits_per_dimension(-nll_nats, images.dimension());
 }
 
 void check_paths(const ImageFitRequest& request) {
@@ -67,9 +62,8 @@ std::string lines_of(const std::vector<ImageEpoch>& history, std::size_t first) 
 
 // People with at least two images.
 std::int64_t repeated_people(const ImageSet& set) {
-  std::vector<std::int64_t> count(static_cast<std::size_t>(set.people()));
-  for (const auto person : set.person) ++count[static_cast<std::size_t>(person)];
-  return std::count_if(count.begin(), count.end(), [](auto n) { return n > 1; });
+  const auto counts = images_per_person(set);
+  return std::count_if(counts.begin(), counts.end(), [](auto n) { return n > 1; });
 }
 
 void describe(const ImageFitRequest& request, const ImageFitData& data,
@@ -95,12 +89,11 @@ void describe(const ImageFitRequest& request, const ImageFitData& data,
 }
 
 std::string status_line(const ImageRun& run, const ImageFitData& data) {
-  auto line =
-      fmt::format("train {:.3f}", bits_per_dimension(run.last_train_nll(), data.train));
+  auto line = fmt::format("train {:.3f}", bits_of(run.last_train_nll(), data.train));
   if (run.best()) {
-    line += fmt::format(", best valid {:.3f} (epoch {})",
-                        bits_per_dimension(run.best()->valid_nll_nats, data.valid),
-                        run.best()->epoch);
+    line +=
+        fmt::format(", best valid {:.3f} (epoch {})",
+                    bits_of(run.best()->valid_nll_nats, data.valid), run.best()->epoch);
   }
   line += " bits/dim";
   const auto& history = run.history();
@@ -124,10 +117,6 @@ class Loop {
       const auto known = run_.history().size();
       run_.advance();
       show_progress(first);
-      if (is_stopping() && !run_.is_between_epochs()) {
-        tell_of_stop();
-        continue;
-      }
       if (!run_.is_between_epochs()) continue;
       folder_.append_metrics(lines_of(run_.history(), known));
       for (const auto& warning : run_.take_warnings()) logger_.warning(warning);
@@ -153,12 +142,6 @@ class Loop {
     last_checkpoint_ = Clock::now();
   }
 
-  void tell_of_stop() {
-    if (!std::exchange(has_told_, true)) {
-      logger_.info("stopping after this epoch; a second signal stops at once");
-    }
-  }
-
   void show_progress(std::int64_t first) {
     const auto done = run_.steps_done(), total = run_.total_steps();
     const double per_step =
@@ -179,7 +162,6 @@ class Loop {
   Logger& logger_;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point last_checkpoint_ = start_;
-  bool has_told_ = false;
 };
 
 RunFolder open_folder(const ImageFitRequest& request, const FitPlace& place,
@@ -233,21 +215,20 @@ nlohmann::json described_trainings(const ImageFitRequest& request,
 nlohmann::json final_record(const ImageFitRequest& request, const ImageFitData& data,
                             const ImageRun& run, const nlohmann::json& record) {
   const auto& best = *run.best();
-  return {
-      {"kinflow_version", version()},
-      {"request", record["request"]},
-      {"data_hash", record["data_hash"]},
-      {"train_images", data.train.images()},
-      {"train_people", data.train.people()},
-      {"valid_images", data.valid.images()},
-      {"valid_people", data.valid.people()},
-      {"epochs", request.train.epochs},
-      {"best_epoch", best.epoch},
-      {"best_replica", best.replica},
-      {"valid_nll_nats", best.valid_nll_nats},
-      {"valid_bits_per_dimension", bits_per_dimension(best.valid_nll_nats, data.valid)},
-      {"skipped_steps", run.skipped_steps()},
-      {"trainings", described_trainings(request, run)}};
+  return {{"kinflow_version", version()},
+          {"request", record["request"]},
+          {"data_hash", record["data_hash"]},
+          {"train_images", data.train.images()},
+          {"train_people", data.train.people()},
+          {"valid_images", data.valid.images()},
+          {"valid_people", data.valid.people()},
+          {"epochs", request.train.epochs},
+          {"best_epoch", best.epoch},
+          {"best_replica", best.replica},
+          {"valid_nll_nats", best.valid_nll_nats},
+          {"valid_bits_per_dimension", bits_of(best.valid_nll_nats, data.valid)},
+          {"skipped_steps", run.skipped_steps()},
+          {"trainings", described_trainings(request, run)}};
 }
 
 // All that would fail later.
@@ -292,9 +273,9 @@ ImageFitResult fit_images(const ImageFitRequest& given, const ImageFitData& data
   auto record = new_record(request, data);
   ImageRun run(request, data, device);
   auto folder = open_folder(request, place, record, run, logger);
-  folder.write_metrics(kMetricsHeader + lines_of(run.history(), 0));
-  describe(request, data, run, logger);
   try {
+    folder.write_metrics(kMetricsHeader + lines_of(run.history(), 0));
+    describe(request, data, run, logger);
     Loop(run, folder, place, data, logger).train();
   } catch (const NumericalError& error) {
     folder.write_metrics(kMetricsHeader + lines_of(run.history(), 0));
@@ -303,6 +284,12 @@ ImageFitResult fit_images(const ImageFitRequest& given, const ImageFitData& data
     record["error"] = error.what();
     folder.write_record(record);
     throw;
+  } catch (const Interrupted&) {
+    throw;
+  } catch (...) {
+    // Memory or the disk has failed.
+    if (!place.resume) folder.discard_without_checkpoint();
+    throw;
   }
   if (run.skipped_steps() > 0) {
     logger.warning(fmt::format(
@@ -310,14 +297,14 @@ ImageFitResult fit_images(const ImageFitRequest& given, const ImageFitData& data
         run.skipped_steps(), run.total_steps()));
   }
   run.save_best(folder.best_path());
-  ImageFitResult result{.model = load_image_model(folder.best_path()),
-                        .epochs = request.train.epochs,
-                        .best_epoch = run.best()->epoch,
-                        .valid_nll_nats = run.best()->valid_nll_nats,
-                        .valid_bits_per_dimension =
-                            bits_per_dimension(run.best()->valid_nll_nats, data.valid),
-                        .skipped_steps = run.skipped_steps(),
-                        .seconds = 0};
+  ImageFitResult result{
+      .model = load_image_model(folder.best_path()),
+      .epochs = request.train.epochs,
+      .best_epoch = run.best()->epoch,
+      .valid_nll_nats = run.best()->valid_nll_nats,
+      .valid_bits_per_dimension = bits_of(run.best()->valid_nll_nats, data.valid),
+      .skipped_steps = run.skipped_steps(),
+      .seconds = 0};
   result.model.record = final_record(request, data, run, record);
   save_image_model(folder.model_path(), result.model);
   result.seconds = seconds_since(start);

@@ -40,6 +40,9 @@ struct ImageFitRequest {
   std::int64_t threads = 1;
 };
 
+/// Of ImageFitRequest::minutes.
+inline constexpr double kFewestMinutes = 1e-3, kMostMinutes = 1e6;
+
 nlohmann::json to_json(const ImageFitRequest& request);
 /// Reads what to_json wrote; `source` stands for the file in messages.
 ImageFitRequest image_fit_request_from(const nlohmann::json& json,

@@ -10,11 +10,6 @@
 #include "kinflow/train/run_folder.h"
 
 namespace kinflow {
-namespace {
-
-constexpr double kMostMinutes = 1e6;
-
-}  // namespace
 
 nlohmann::json to_json(const ImageFitRequest& request) {
   nlohmann::json json = {{"data", to_json(request.data)},
@@ -54,7 +49,7 @@ ImageFitRequest image_fit_request_from(const nlohmann::json& json,
       .threads = reader.integer("threads", 1, 4096)};
   request.precision = request.train.precision;
   if (json.contains("minutes") && !json["minutes"].is_null()) {
-    request.minutes = reader.number("minutes", 0, kMostMinutes);
+    request.minutes = reader.number("minutes", kFewestMinutes, kMostMinutes);
   }
   return request;
 }

@@ -5,19 +5,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
+#include <utility>
 
-#include "kinflow/core/device_stream.h"
+#include "kinflow/core/clock.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/train/run_folder.h"
 
 namespace kinflow {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Steps between two looks at the clock and at signals. Means over them are part of the
 // results, so they are always the same.
@@ -30,10 +28,6 @@ constexpr double kValidationShare = 0.1;
 
 constexpr const char* kTrainer = "trainer.";
 constexpr std::int64_t kHistoryColumns = 7;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::vector<double> starts_of(const ImageFitRequest& request) {
   if (request.train.schedule == Schedule::grid) return request.grid;
@@ -138,8 +132,6 @@ void ImageRun::begin_training() {
   trainer_ = std::make_unique<ImageTrainer>(
       train_, flow_, options_of(request_, starts_[static_cast<std::size_t>(replica_)]),
       device_);
-  // Steps have a queue of their own.
-  wait_for_stream(device_);
 }
 
 std::int64_t ImageRun::total_steps() const {
@@ -241,13 +233,8 @@ LearnedDependence ImageRun::learned() const {
   if (request_.train.schedule == Schedule::baseline) return {};
   LearnedDependence learned{.kind = DependenceKind::blocks, .column = "person"};
   const auto& train = data_.train;
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(train.people()));
-  std::vector<std::string> names(sizes.size());
-  for (std::size_t i = 0; i < train.person.size(); ++i) {
-    const auto person = static_cast<std::size_t>(train.person[i]);
-    ++sizes[person];
-    names[person] = train.person_of_image[i];
-  }
+  const auto sizes = images_per_person(train);
+  const auto names = names_of_people(train);
   const auto people = trainer_->correlated_people().contiguous();
   const auto correlations = trainer_->correlations().contiguous();
   for (std::int64_t i = 0; i < people.size(0); ++i) {
@@ -307,7 +294,6 @@ void ImageRun::restore(const NamedTensors& state, const std::string& source,
   replica_ = replica;
   if (was_other) begin_training();
   if (trainer_ && !of_trainer.empty()) trainer_->restore(of_trainer, source);
-  wait_for_stream(device_);
   const bool has_best = std::any_of(
       history_.begin(), history_.end(),
       [](const ImageEpoch& epoch) { return std::isfinite(epoch.valid_nll_nats); });
@@ -352,7 +338,6 @@ std::int64_t epochs_in_time(const ImageFitRequest& request, const ImageFitData& 
   const auto starts = starts_of(request);
   ImageTrainer trainer(rows_of(data.train), flow_for(request, data.train),
                        options_of(request, starts.front()), device);
-  wait_for_stream(device);
   const double step = seconds_per_step(trainer, device);
   if (step == 0) return request.train.epochs;
   const double epoch = step * static_cast<double>(trainer.steps_per_epoch()) +

@@ -12,6 +12,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/data/table.h"
 #include "kinflow/train/images/image_data.h"
+#include "kinflow/train/images/image_run.h"
 #include "small_images.h"
 
 namespace kinflow {
@@ -155,16 +156,36 @@ TEST_F(ImageFit, ADivergingTrainingFailsAndSaysSo) {
   EXPECT_THROW(fit(request, "run"), NumericalError);
   EXPECT_EQ(record("run")["status"], "failed");
   EXPECT_FALSE(std::filesystem::exists(folder_.path("run/model.safetensors")));
+  EXPECT_EQ(input_error_of([&] { fit(request, "run"); }),
+            folder_.path("run") +
+                ": already holds a run that failed; remove it, or name another --out");
+}
+
+TEST_F(ImageFit, EpochsAreInProportionToTheTimeAndAtMostAsManyAsAskedFor) {
+  auto request = small_image_fit(faces_);
+  request.train.epochs = 1'000'000'000;
+  const auto data = read_fit_images(with_defaults(request));
+  const auto epochs_in = [&](double minutes) {
+    request.minutes = minutes;
+    return static_cast<double>(epochs_in_time(request, data, at::kCPU));
+  };
+  const double few = epochs_in(0.1), many = epochs_in(100);
+  // The speed is measured twice.
+  EXPECT_GT(many, 200 * few);
+  EXPECT_LT(many, 5000 * few);
+  request.train.epochs = 7;
+  EXPECT_EQ(epochs_in(100), 7);
+  EXPECT_EQ(epochs_in(kFewestMinutes / 1000), 1);
 }
 
 TEST_F(ImageFit, AShortTimeMeansFewerEpochs) {
   auto request = small_image_fit(faces_);
   request.train.epochs = 1'000'000;
-  request.minutes = 0.003;
+  request.minutes = 0.02;
   const auto result = fit(request, "run");
-  EXPECT_GE(result.epochs, 1);
-  EXPECT_LT(result.epochs, 1000);
+  EXPECT_LT(result.seconds, 60) << "of 1.2 that were asked for";
   EXPECT_EQ(record("run")["request"]["train"]["epochs"], result.epochs);
+  EXPECT_EQ(record("run")["result"]["trainings"][0]["epochs"], result.epochs);
 }
 
 TEST_F(ImageFit, AStoppedFitGoesOnToTheSameModel) {

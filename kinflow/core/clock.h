@@ -1,0 +1,14 @@
+// How long something takes.
+#pragma once
+
+#include <chrono>
+
+namespace kinflow {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace kinflow
