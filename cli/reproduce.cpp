@@ -15,8 +15,6 @@ namespace kinflow::cli {
 namespace {
 
 constexpr std::int64_t kQuickSeeds = 2;
-constexpr const char* kSimulatedFaces =
-    "Without --data the faces are simulated images, not LFW.";
 
 // What the experiments have in common, as typed.
 struct Given {
@@ -89,11 +87,7 @@ void add_lfw(CLI::App& app, Console& console) {
       app, "lfw", "Faces of people, several of some: Labeled Faces in the Wild",
       [given, &console](const ExperimentOptions& options) {
         given->source.preset = chosen(glow_preset_names(), given->preset);
-        const bool simulated = given->source.folder.empty() && options.quick;
-        if (simulated) console.info(kSimulatedFaces);
-        auto report = reproduce_lfw(options, given->source, console);
-        if (simulated) report.markdown += fmt::format("\n{}\n", kSimulatedFaces);
-        return report;
+        return reproduce_lfw(options, given->source, console);
       },
       /*seeds=*/1);
   verb->add_option("--data", given->source.folder,

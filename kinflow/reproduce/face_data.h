@@ -31,6 +31,9 @@ ImageRequest find_faces(const std::string& folder);
 FaceData read_faces(const std::string& folder, std::uint64_t seed,
                     std::int64_t most_images = 0);
 
+/// What is to be said of the next.
+inline constexpr const char* kSimulatedFaces =
+    "Without --data the faces are simulated images, not LFW.";
 /// The same of simulated images of 8 x 8 pixels, for a trial.
 FaceData simulated_faces(std::uint64_t seed);
 

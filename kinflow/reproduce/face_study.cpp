@@ -150,6 +150,7 @@ FaceStudy::FaceStudy(const ExperimentOptions& options, const FaceSource& source,
       features_(features_of(source, device_)),
       folder_(std::make_unique<StudyFolder>(
           options.directory, description_of(options, source, data_.hash))) {
+  if (source.folder.empty()) logger_.info(kSimulatedFaces);
   for (const auto& note : data_.fit.notes) logger_.info(note);
   data_.fit.notes.clear();
 }

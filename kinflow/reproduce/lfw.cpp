@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "kinflow/core/atomic_file.h"
-#include "kinflow/evaluate/bits_per_dimension.h"
+#include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/images/split_images.h"
 #include "kinflow/report/paired_test.h"
 #include "kinflow/report/prd_figure.h"
@@ -104,10 +104,9 @@ std::vector<const Finished*> main_methods(const std::vector<Finished>& finished)
 std::string parts_table(const FaceData& data) {
   TextTable table({{"part", Align::kLeft}, {"images"}, {"people"}, {"most of one"}});
   const auto add = [&](const char* name, const ImageSet& set) {
-    std::vector<std::int64_t> images(static_cast<std::size_t>(set.people()));
-    for (const auto person : set.person) ++images[static_cast<std::size_t>(person)];
+    const auto each = images_per_person(set);
     table.add_row({name, std::to_string(set.images()), std::to_string(set.people()),
-                   std::to_string(*std::max_element(images.begin(), images.end()))});
+                   std::to_string(*std::max_element(each.begin(), each.end()))});
   };
   add("training", data.fit.train);
   add("validation", data.fit.valid);
@@ -335,6 +334,7 @@ std::string markdown_of(FaceStudy& study, const std::vector<Finished>& finished,
          (options.quick ? "\nLeft out by --quick: the network, most of the training, "
                           "and all images but about a thousand.\n"
                         : "") +
+         (source.folder.empty() ? fmt::format("\n{}\n", kSimulatedFaces) : "") +
          setting(study, options, source) + parts_table(study.data()) + "\n" +
          likelihood_table(finished, test) + difference_table(finished, test) +
          learned_correlations(finished) +

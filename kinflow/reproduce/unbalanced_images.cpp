@@ -39,9 +39,8 @@ std::vector<UnbalancedEpoch> epochs_from(const json& written) {
 }
 
 std::int64_t images_of_largest(const ImageSet& set) {
-  std::vector<std::int64_t> images(static_cast<std::size_t>(set.people()));
-  for (const auto person : set.person) ++images[static_cast<std::size_t>(person)];
-  return *std::max_element(images.begin(), images.end());
+  const auto each = images_per_person(set);
+  return *std::max_element(each.begin(), each.end());
 }
 
 /// The best state of one training.

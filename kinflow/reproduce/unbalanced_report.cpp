@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "kinflow/core/atomic_file.h"
+#include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/core/device.h"
-#include "kinflow/evaluate/bits_per_dimension.h"
 #include "kinflow/report/paired_test.h"
 #include "kinflow/report/prd_figure.h"
 #include "kinflow/report/text_table.h"
