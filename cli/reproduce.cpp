@@ -26,8 +26,7 @@ struct Given {
 using Run = std::function<ExperimentReport(const ExperimentOptions&)>;
 
 // A verb for an experiment, which runs it and shows what it came to.
-// @param seeds  repetitions by default; 1: it has a seed and is not repeated, 0: it has
-//               none
+// @param seeds  repetitions by default; 0: it has none
 CLI::App* add_experiment(CLI::App& app, const std::string& name,
                          const std::string& help, const Run& run,
                          std::int64_t seeds = ExperimentOptions{}.seeds) {
@@ -41,16 +40,14 @@ CLI::App* add_experiment(CLI::App& app, const std::string& name,
     out->description(
         "Folder of the results; the same command goes on with one that was left "
         "unfinished");
-    if (seeds > 1) {
-      verb->add_option(
-              "--seeds", given->seeds,
-              fmt::format("Repetitions (default: {}, quick: {})", seeds, kQuickSeeds))
-          ->check(integer_in(1, 1000));
-    }
-    verb->add_option(seeds > 1 ? "--first-seed" : "--seed", options.first_seed,
-                     fmt::format("Seed{}; those of other seeds have a section of their "
-                                 "own on a page",
-                                 seeds > 1 ? " of the first repetition" : ""))
+    verb->add_option(
+            "--seeds", given->seeds,
+            fmt::format("Repetitions (default: {}, quick: {})", seeds, kQuickSeeds))
+        ->check(integer_in(1, 1000));
+    verb->add_option(
+            "--first-seed", options.first_seed,
+            "Seed of the first repetition; those of other seeds have a section "
+            "of their own on a page")
         ->check(integer_in(0, 1'000'000'000));
     verb->add_flag("--quick", options.quick,
                    "A reduced version for a CPU, which says what it leaves out");
@@ -89,7 +86,7 @@ void add_lfw(CLI::App& app, Console& console) {
         given->source.preset = chosen(glow_preset_names(), given->preset);
         return reproduce_lfw(options, given->source, console);
       },
-      /*seeds=*/1);
+      /*seeds=*/3);
   verb->add_option("--data", given->source.folder,
                    "Folder with a folder of images for each person, or with an .npy "
                    "array of images and one, with 'id' in its name, of people "

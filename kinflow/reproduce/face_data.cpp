@@ -37,18 +37,6 @@ std::vector<std::string> arrays_in(const std::string& folder) {
   return arrays;
 }
 
-FaceData split_faces(const ImageSet& set, std::uint64_t seed) {
-  const auto parts = split_images(
-      set,
-      {.valid_fraction = kValidFraction, .test_fraction = kTestFraction, .seed = seed});
-  FaceData data;
-  data.fit.train = select_images(set, parts.train);
-  data.fit.valid = select_images(set, parts.valid);
-  data.test = select_images(set, parts.test);
-  data.hash = set_hash(set);
-  return data;
-}
-
 // Numbers of the images of the first people.
 std::vector<std::int64_t> first_images(const ImageSet& set, std::int64_t most) {
   std::int64_t people = 0, images = 0;
@@ -89,29 +77,37 @@ ImageRequest find_faces(const std::string& folder) {
   return {.path = folder + "/" + *images, .ids = folder + "/" + *ids};
 }
 
-FaceData read_faces(const std::string& folder, std::uint64_t seed,
-                    std::int64_t most_images) {
+Faces read_faces(const std::string& folder, std::int64_t most_images) {
   const auto request = find_faces(folder);
   auto read = read_images(request);
   if (most_images > 0) {
     read.set = select_images(read.set, first_images(read.set, most_images));
   }
-  auto data = split_faces(read.set, seed);
-  data.prepare = request.prepare;
-  data.fit.notes = read.report.notes();
-  return data;
+  return {.set = std::move(read.set),
+          .prepare = request.prepare,
+          .notes = read.report.notes()};
 }
 
-FaceData simulated_faces(std::uint64_t seed) {
-  return split_faces(simulate_images({.images = 600,
-                                      .valid_images = 1,
-                                      .test_images = 1,
-                                      .side = 8,
-                                      .rgb = true,
-                                      .largest_person = 20,
-                                      .seed = seed})
-                         .train,
-                     seed);
+Faces simulated_faces(std::uint64_t seed) {
+  return {.set = simulate_images({.images = 600,
+                                  .valid_images = 1,
+                                  .test_images = 1,
+                                  .side = 8,
+                                  .rgb = true,
+                                  .largest_person = 20,
+                                  .seed = seed})
+                     .train};
+}
+
+FaceData split_faces(const ImageSet& set, std::uint64_t seed) {
+  const auto parts = split_images(
+      set,
+      {.valid_fraction = kValidFraction, .test_fraction = kTestFraction, .seed = seed});
+  FaceData data;
+  data.fit.train = select_images(set, parts.train);
+  data.fit.valid = select_images(set, parts.valid);
+  data.test = select_images(set, parts.test);
+  return data;
 }
 
 }  // namespace kinflow

@@ -10,12 +10,17 @@
 
 namespace kinflow {
 
+/// All images of a study.
+struct Faces {
+  ImageSet set;
+  PrepareOptions prepare = {};
+  std::vector<std::string> notes = {};  ///< about what was read
+};
+
 /// Images of different people to train, to validate and to test.
 struct FaceData {
   ImageFitData fit;
   ImageSet test;
-  PrepareOptions prepare;
-  std::string hash;  ///< of all images and people
 };
 
 /// What images a folder holds: one .npy array of images and one with "id" in its name,
@@ -24,17 +29,19 @@ struct FaceData {
 /// where it is neither.
 ImageRequest find_faces(const std::string& folder);
 
-/// Reads the faces of a folder and splits them: 72% of the images to train, 14% to
-/// validate and 14% to test. InputError where a part has no people.
+/// Reads the faces of a folder.
 /// @param most_images  whole people in the order of the set as long as there are no
 ///                     more images; 0: all
-FaceData read_faces(const std::string& folder, std::uint64_t seed,
-                    std::int64_t most_images = 0);
+Faces read_faces(const std::string& folder, std::int64_t most_images = 0);
 
 /// What is to be said of the next.
 inline constexpr const char* kSimulatedFaces =
     "Without --data the faces are simulated images, not LFW.";
-/// The same of simulated images of 8 x 8 pixels, for a trial.
-FaceData simulated_faces(std::uint64_t seed);
+/// Simulated images of 8 x 8 pixels in their place, for a trial.
+Faces simulated_faces(std::uint64_t seed);
+
+/// 72% of the images to train, 14% to validate and 14% to test, whole people each.
+/// InputError where a part has no people.
+FaceData split_faces(const ImageSet& set, std::uint64_t seed);
 
 }  // namespace kinflow

@@ -81,12 +81,11 @@ void check_source(const ExperimentOptions& options, const FaceSource& source) {
   }
 }
 
-FaceData data_of(const ExperimentOptions& options, const FaceSource& source) {
+Faces faces_of(const ExperimentOptions& options, const FaceSource& source) {
   check_source(options, source);
   set_threads(options.threads);
   if (source.folder.empty()) return simulated_faces(options.first_seed);
-  return read_faces(source.folder, options.first_seed,
-                    options.quick ? kQuickImages : 0);
+  return read_faces(source.folder, options.quick ? kQuickImages : 0);
 }
 
 GlowOptions flow_of(const ExperimentOptions& options, const FaceSource& source,
@@ -106,17 +105,26 @@ std::unique_ptr<ImageFeatures> features_of(const FaceSource& source,
                                  : load_features(source.features, device);
 }
 
+// Seeds may be added to a study.
 nlohmann::json description_of(const ExperimentOptions& options,
-                              const FaceSource& source, const std::string& data_hash) {
-  nlohmann::json more = {
-      {"data_hash", data_hash},
+                              const FaceSource& source, const ImageSet& images) {
+  nlohmann::json description = {
+      {"experiment", "lfw"},
+      {"quick", options.quick},
+      {"device", options.device},
+      {"data_hash", set_hash(images)},
       {"features",
        source.features.empty() ? std::string("built-in") : file_hash(source.features)}};
   if (!options.quick) {
-    more["minutes"] = source.minutes;
-    more["preset"] = name_of(glow_preset_names(), source.preset);
+    description["minutes"] = source.minutes;
+    description["preset"] = name_of(glow_preset_names(), source.preset);
   }
-  return study_place(options, "lfw", more).description;
+  return description;
+}
+
+// Of a training and of its score.
+std::string training_name(const FaceMethod& method, std::uint64_t seed) {
+  return fmt::format("{}-{}", method.name, seed);
 }
 
 bool holds_run(const std::string& directory) {
@@ -145,25 +153,25 @@ FaceStudy::FaceStudy(const ExperimentOptions& options, const FaceSource& source,
       source_(source),
       logger_(logger),
       device_(find_device(options.device)),
-      data_(data_of(options, source)),
-      flow_(flow_of(options, source, data_.fit.train)),
+      faces_(faces_of(options, source)),
+      flow_(flow_of(options, source, faces_.set)),
       features_(features_of(source, device_)),
       folder_(std::make_unique<StudyFolder>(
-          options.directory, description_of(options, source, data_.hash))) {
+          options.directory, description_of(options, source, faces_.set))) {
   if (source.folder.empty()) logger_.info(kSimulatedFaces);
-  for (const auto& note : data_.fit.notes) logger_.info(note);
-  data_.fit.notes.clear();
+  for (const auto& note : faces_.notes) logger_.info(note);
 }
 
-ImageFitRequest FaceStudy::request_for(const FaceMethod& method) const {
-  ImageFitRequest request{.data = {.path = source_.folder, .prepare = data_.prepare},
+ImageFitRequest FaceStudy::request_for(const FaceMethod& method,
+                                       std::uint64_t seed) const {
+  ImageFitRequest request{.data = {.path = source_.folder, .prepare = faces_.prepare},
                           .flow = flow_,
                           .grid = {method.start},
                           .device = options_.device,
                           .threads = options_.threads};
   request.train.schedule = method.schedule;
   request.train.start = method.start;
-  request.train.seed = options_.first_seed;
+  request.train.seed = seed;
   request.train.epochs = epochs_.value_or(kMostEpochs);
   request.train.mirror = true;
   if (source_.preset == GlowPreset::light) {
@@ -184,25 +192,23 @@ std::int64_t FaceStudy::epochs() {
   if (options_.quick) {
     epochs_ = kQuickEpochs;
   } else {
-    auto request = request_for(method_of("baseline"));
+    auto request = request_for(method_of("baseline"), options_.first_seed);
     request.minutes = source_.minutes;
-    epochs_ = epochs_in_time(request, data_.fit, device_);
+    epochs_ = epochs_in_time(request, split(options_.first_seed).fit, device_);
   }
   folder_->keep(kName, {{kName, *epochs_}});
   return *epochs_;
 }
 
-std::int64_t FaceStudy::steps_per_epoch() const {
-  return data_.fit.train.images() / request_for(method_of("baseline")).train.batch_size;
-}
-
-ImageModel FaceStudy::train(const FaceMethod& method) {
-  const auto directory = options_.directory + "/trainings/" + method.name;
+ImageModel FaceStudy::train(const FaceMethod& method, std::uint64_t seed,
+                            const ImageFitData& data) {
+  const auto directory =
+      fmt::format("{}/trainings/{}", options_.directory, training_name(method, seed));
   const bool is_there = holds_run(directory);
   if (!is_there || !run_is_finished(directory)) {
-    TrainingLogger named(method.name, logger_);
+    TrainingLogger named(training_name(method, seed), logger_);
     try {
-      const auto result = fit_images(request_for(method), data_.fit,
+      const auto result = fit_images(request_for(method, seed), data,
                                      {.directory = directory,
                                       .resume = is_there,
                                       .checkpoint_seconds = kCheckpointSeconds,
@@ -218,25 +224,27 @@ ImageModel FaceStudy::train(const FaceMethod& method) {
   return load_image_model(model_path_of(directory), device_);
 }
 
-std::optional<ImageMethodScore> FaceStudy::find(const FaceMethod& method) const {
-  const auto known = folder_->find(method.name);
+std::optional<ImageMethodScore> FaceStudy::find(const FaceMethod& method,
+                                                std::uint64_t seed) const {
+  const auto name = training_name(method, seed);
+  const auto known = folder_->find(name);
   if (!known) return std::nullopt;
-  return image_method_score_from(*known, folder_->path_of(method.name));
+  return image_method_score_from(*known, folder_->path_of(name));
 }
 
-ImageMethodScore FaceStudy::run(const FaceMethod& method) {
-  if (auto known = find(method)) return *known;
+ImageMethodScore FaceStudy::run(const FaceMethod& method, std::uint64_t seed) {
+  if (auto known = find(method, seed)) return *known;
   epochs();
-  const auto model = train(method);
-  auto score = score_images(method.name, model, data_.test,
-                            {.seed = options_.first_seed,
-                             .samples = data_.test.images(),
-                             .features = features_.get()},
-                            kKeptSamples);
+  const auto data = split(seed);
+  const auto model = train(method, seed, data.fit);
+  auto score = score_images(
+      method.name, model, data.test,
+      {.seed = seed, .samples = data.test.images(), .features = features_.get()},
+      kKeptSamples);
   score.best_epoch = model.record.at("best_epoch");
   score.valid_nll_nats = model.record.at("valid_nll_nats");
   score.skipped_steps = model.record.at("skipped_steps");
-  folder_->keep(method.name, to_json(score));
+  folder_->keep(training_name(method, seed), to_json(score));
   return score;
 }
 

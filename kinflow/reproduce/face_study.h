@@ -28,8 +28,9 @@ struct FaceMethod {
 /// names.
 std::vector<FaceMethod> face_methods(const std::vector<std::string>& names);
 
-/// Trainings and scores in the folder of a study. Each training is a run folder,
-/// trainings/NAME, that goes on after it was stopped.
+/// Trainings and scores in the folder of a study, for any seeds: a seed decides the
+/// split of the people, the trainings and the draws. Each training is a run folder,
+/// trainings/NAME-SEED, that goes on after it was stopped.
 class FaceStudy {
  public:
   /// Reads the faces and opens the folder; all input is checked before.
@@ -37,28 +38,30 @@ class FaceStudy {
 
   /// The score of a method, which is trained where none is known. Interrupted where the
   /// user stops it.
-  ImageMethodScore run(const FaceMethod& method);
+  ImageMethodScore run(const FaceMethod& method, std::uint64_t seed);
   /// The score that is known already.
-  std::optional<ImageMethodScore> find(const FaceMethod& method) const;
+  std::optional<ImageMethodScore> find(const FaceMethod& method,
+                                       std::uint64_t seed) const;
 
-  const FaceData& data() const { return data_; }
+  const ImageSet& images() const { return faces_.set; }
+  FaceData split(std::uint64_t seed) const { return split_faces(faces_.set, seed); }
   const GlowOptions& flow() const { return flow_; }
   /// Of each training: as many as a baseline's speed lets into the time. Measured by
   /// the first call that asks, and kept.
   std::int64_t epochs();
-  std::int64_t steps_per_epoch() const;
   double seconds() const { return folder_->seconds(); }
   std::string features() const { return features_->description(); }
 
  private:
-  ImageFitRequest request_for(const FaceMethod& method) const;
-  ImageModel train(const FaceMethod& method);
+  ImageFitRequest request_for(const FaceMethod& method, std::uint64_t seed) const;
+  ImageModel train(const FaceMethod& method, std::uint64_t seed,
+                   const ImageFitData& data);
 
   const ExperimentOptions& options_;
   const FaceSource& source_;
   Logger& logger_;
   at::Device device_;
-  FaceData data_;
+  Faces faces_;
   GlowOptions flow_;
   std::unique_ptr<ImageFeatures> features_;
   std::unique_ptr<StudyFolder> folder_;

@@ -52,7 +52,7 @@ std::set<std::string> people_of(const ImageSet& set) {
 
 TEST(FaceData, HoldsOutWholePeopleOfAFolderOfArrays) {
   const TemporaryFolder folder;
-  const auto data = read_faces(write_faces(folder), 1);
+  const auto data = split_faces(read_faces(write_faces(folder)).set, 1);
   EXPECT_EQ(data.fit.train.images() + data.fit.valid.images() + data.test.images(),
             300);
   EXPECT_NEAR(static_cast<double>(data.fit.train.images()), 216, 15);
@@ -69,7 +69,7 @@ TEST(FaceData, HoldsOutWholePeopleOfAFolderOfArrays) {
 
 TEST(FaceData, TakesWholePeopleUpToANumberOfImages) {
   const TemporaryFolder folder;
-  const auto data = read_faces(write_faces(folder), 1, 100);
+  const auto data = split_faces(read_faces(write_faces(folder), 100).set, 1);
   const auto images =
       data.fit.train.images() + data.fit.valid.images() + data.test.images();
   EXPECT_LE(images, 100);
@@ -135,12 +135,12 @@ TEST(ReproduceLfw, AStoppedStudyEndsInTheScoresOfAnUndisturbedOne) {
   stopped.stop = &stop;
   EXPECT_THROW(reproduce_lfw(stopped, source, silent), Interrupted);
   EXPECT_TRUE(std::filesystem::exists(
-      folder.path("parts/trainings/baseline/checkpoint.safetensors")));
-  EXPECT_FALSE(std::filesystem::exists(folder.path("parts/sets/baseline.json")));
+      folder.path("parts/trainings/baseline-4000/checkpoint.safetensors")));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("parts/sets/baseline-4000.json")));
   const auto resumed =
       reproduce_lfw(quick(folder.path("parts")), source, silent).markdown;
   for (const auto* method : {"baseline", "joint"}) {
-    const auto file = fmt::format("/sets/{}.json", method);
+    const auto file = fmt::format("/sets/{}-4000.json", method);
     EXPECT_EQ(content_of(folder.path("parts" + file)),
               content_of(folder.path("whole" + file)));
   }
@@ -171,10 +171,34 @@ TEST(ReproduceLfw, ReportsEveryFinishedMethodAndKeepsToOneStudy) {
     EXPECT_GT(std::filesystem::file_size(picture), 1000U) << picture;
   }
   EXPECT_TRUE(std::filesystem::exists(folder.path("study/samples-grid-0.3.png")));
-  auto other = options;
-  other.first_seed = 5;
-  expect_input_error([&] { reproduce_lfw(other, more, silent); },
-                     {"study", "first_seed"});
+  auto other = two_methods("");
+  expect_input_error([&] { reproduce_lfw(options, other, silent); },
+                     {"study", "data_hash"});
+}
+
+TEST(ReproduceLfw, SeedsAreAddedToAStudyAndComparedOverSeeds) {
+  const TemporaryFolder folder;
+  const auto source = two_methods(write_faces(folder));
+  Logger silent;
+  auto options = quick(folder.path("study"));
+  const auto one = reproduce_lfw(options, source, silent).markdown;
+  EXPECT_NE(one.find("say nothing of how another training"), std::string::npos);
+  const auto kept = content_of(folder.path("study/sets/joint-4000.json"));
+  options.seeds = 2;
+  const auto two = reproduce_lfw(options, source, silent).markdown;
+  EXPECT_EQ(content_of(folder.path("study/sets/joint-4000.json")), kept);
+  EXPECT_NE(content_of(folder.path("study/sets/joint-4001.json")), kept);
+  EXPECT_NE(two.find("Means over 2 seeds"), std::string::npos);
+  // The line of differences ends in those of both seeds, whose mean it begins with.
+  const auto at = two.find("| joint | ");
+  ASSERT_NE(at, std::string::npos) << two;
+  double mean = 0, error = 0, first = 0, second = 0;
+  const auto line = two.substr(at, two.find('\n', at) - at);
+  ASSERT_EQ(std::sscanf(line.c_str(), "| joint | %lf ± %lf", &mean, &error), 2) << line;
+  const auto last = line.rfind(" | ", line.size() - 3) + 3;
+  ASSERT_EQ(std::sscanf(line.c_str() + last, "%lf, %lf", &first, &second), 2) << line;
+  EXPECT_NEAR(mean, (first + second) / 2, 0.06);
+  EXPECT_NEAR(error, std::abs(first - second) / 2, 0.06);
 }
 
 TEST(ReproduceLfw, AsksForFacesAndTime) {
