@@ -169,7 +169,7 @@ UnbalancedSetting unbalanced_setting(std::uint64_t seed, bool quick) {
                  .largest_person = 500,
                  .seed = seed},
       .flow = {.steps = 4, .dense_channels = 16, .dense_layers = 1, .dense_growth = 16},
-      .train = {.epochs = 40, .batch_size = 32, .learning_rate = 0.02, .seed = seed}};
+      .train = {.epochs = 80, .batch_size = 32, .learning_rate = 0.02, .seed = seed}};
   if (quick) {
     setting.images.images = 400;
     setting.images.valid_images = setting.images.test_images = 100;
