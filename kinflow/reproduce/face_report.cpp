@@ -1,0 +1,285 @@
+// Tables of a study of faces.
+#include "kinflow/reproduce/face_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "kinflow/core/bits_per_dimension.h"
+#include "kinflow/report/paired_test.h"
+#include "kinflow/report/text_table.h"
+#include "kinflow/reproduce/score_table.h"
+
+namespace kinflow {
+namespace {
+
+/// A method of the paper: mean NLLs, FIDs and F-scores, of its appendix.
+struct Published {
+  const char* heading;
+  double nll, indiv_nll, fid, indiv_fid, f_8, f_one_8th, f_4, f_one_4th;
+};
+const std::vector<Published> kPublished = {
+    {"paper: baseline", 6414.2, 6443.3, 85.6, 96.6, 0.577, 0.609, 0.391, 0.426},
+    {"paper: grid", 6357.7, 6389.9, 80.1, 92.1, 0.570, 0.655, 0.391, 0.456},
+    {"paper: joint", 6352.1, 6379.9, 76.8, 89.0, 0.608, 0.671, 0.405, 0.480}};
+constexpr std::int64_t kPublishedDimension = 3 * 32 * 32;
+
+// The paper's numbers, where images have its size.
+std::vector<Published> published_for(std::int64_t dimension) {
+  return dimension == kPublishedDimension ? kPublished : std::vector<Published>();
+}
+
+double mean_of(const std::vector<double>& values) {
+  return mean_and_standard_error(values).mean;
+}
+
+const FinishedMethod* find_baseline(const std::vector<FinishedMethod>& finished) {
+  for (const auto& one : finished) {
+    if (one.method.schedule == Schedule::baseline) return &one;
+  }
+  return nullptr;
+}
+
+// The grid's value that validation chooses.
+const FinishedMethod* chosen_of_grid(const std::vector<FinishedMethod>& finished) {
+  const FinishedMethod* best = nullptr;
+  for (const auto& one : finished) {
+    if (one.method.schedule != Schedule::grid) continue;
+    if (!best || one.valid_nll() < best->valid_nll()) best = &one;
+  }
+  return best;
+}
+
+const FinishedMethod* find_joint(const std::vector<FinishedMethod>& finished) {
+  for (const auto& one : finished) {
+    if (one.method.schedule == Schedule::joint) return &one;
+  }
+  return nullptr;
+}
+
+/// A method below the baseline, on all images and on one of each person.
+struct Comparisons {
+  PairedTest all, indiv;
+};
+
+// Over seeds, or, where there is one, over its images.
+Comparisons compare(const FinishedMethod& one, const FinishedMethod& baseline,
+                    const FaceResults& results) {
+  if (results.is_repeated()) {
+    return {paired_test(results.nlls(one, false), results.nlls(baseline, false)),
+            paired_test(results.nlls(one, true), results.nlls(baseline, true))};
+  }
+  const auto& test = results.tests.front();
+  const auto& lower = one.scores.front().test_nll_nats;
+  const auto& higher = baseline.scores.front().test_nll_nats;
+  return {paired_test_of_groups(lower, higher, test.person),
+          paired_test(test.indiv(lower), test.indiv(higher))};
+}
+
+double f_8(const ImageDistances& distances) { return distances.prd.f_8; }
+double f_one_8th(const ImageDistances& distances) { return distances.prd.f_one_8th; }
+double f_4(const ImageDistances& distances) { return distances.prd.f_4; }
+double f_one_4th(const ImageDistances& distances) { return distances.prd.f_one_4th; }
+double frechet(const ImageDistances& distances) { return distances.frechet; }
+
+}  // namespace
+
+double FinishedMethod::mean(
+    const std::function<double(const ImageMethodScore&)>& of) const {
+  std::vector<double> values;
+  for (const auto& score : scores) values.push_back(of(score));
+  return mean_of(values);
+}
+
+double FinishedMethod::valid_nll() const {
+  return mean([](const auto& score) { return score.valid_nll_nats; });
+}
+
+std::vector<double> TestFaces::indiv(const std::vector<double>& of_all) const {
+  std::vector<double> chosen;
+  for (const auto image : one_each) {
+    chosen.push_back(of_all.at(static_cast<std::size_t>(image)));
+  }
+  return chosen;
+}
+
+std::vector<double> FaceResults::nlls(const FinishedMethod& of, bool indiv) const {
+  std::vector<double> means;
+  for (std::size_t seed = 0; seed < tests.size(); ++seed) {
+    const auto& all = of.scores[seed].test_nll_nats;
+    means.push_back(mean_of(indiv ? tests[seed].indiv(all) : all));
+  }
+  return means;
+}
+
+std::vector<const FinishedMethod*> FaceResults::main_methods() const {
+  std::vector<const FinishedMethod*> chosen;
+  for (const auto* one :
+       {find_baseline(methods), chosen_of_grid(methods), find_joint(methods)}) {
+    if (one != nullptr) chosen.push_back(one);
+  }
+  return chosen;
+}
+
+std::string likelihood_table(const FaceResults& results) {
+  TextTable table({{"mean test NLL (nats)", Align::kLeft},
+                   {"all images"},
+                   {"bits per dimension"},
+                   {"one of each person"},
+                   {"bits per dimension"},
+                   {"validation"},
+                   {"best epoch"}});
+  const auto add = [&](const std::string& title, double nll, double indiv_nll,
+                       const std::string& valid, const std::string& epoch) {
+    const auto bits = [&](double nats) {
+      return fmt::format("{:.4f}", bits_per_dimension(-nats, results.dimension));
+    };
+    table.add_row({title, fmt::format("{:.1f}", nll), bits(nll),
+                   fmt::format("{:.1f}", indiv_nll), bits(indiv_nll), valid, epoch});
+  };
+  for (const auto& paper : published_for(results.dimension)) {
+    add(paper.heading, paper.nll, paper.indiv_nll, "", "");
+  }
+  for (const auto& one : results.methods) {
+    const auto epoch = one.mean(
+        [](const auto& score) { return static_cast<double>(score.best_epoch); });
+    add(fmt::format("ours: {}", one.method.title()), mean_of(results.nlls(one, false)),
+        mean_of(results.nlls(one, true)), fmt::format("{:.1f}", one.valid_nll()),
+        fmt::format("{:.0f}", epoch));
+  }
+  return table.markdown();
+}
+
+std::string difference_table(const FaceResults& results) {
+  const auto* baseline = find_baseline(results.methods);
+  if (baseline == nullptr) return {};
+  std::vector<TableColumn> columns = {
+      {"difference to the baseline (nats)", Align::kLeft},
+      {"all images"},
+      {"p"},
+      {"one of each person"},
+      {"p"}};
+  if (results.is_repeated()) columns.push_back({"all images, by seed"});
+  TextTable table(columns);
+  const auto text = [](const PairedTest& found) {
+    return fmt::format("{:.2f} ± {:.2f}", -found.mean_difference, found.standard_error);
+  };
+  for (const auto& one : results.methods) {
+    if (&one == baseline) continue;
+    const auto [all, indiv] = compare(one, *baseline, results);
+    std::vector<std::string> cells = {one.method.title(), text(all),
+                                      p_value_text(all.p_value), text(indiv),
+                                      p_value_text(indiv.p_value)};
+    if (results.is_repeated()) {
+      const auto own = results.nlls(one, false),
+                 theirs = results.nlls(*baseline, false);
+      std::vector<std::string> differences;
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        differences.push_back(fmt::format("{:+.1f}", own[i] - theirs[i]));
+      }
+      cells.push_back(fmt::format("{}", fmt::join(differences, ", ")));
+    }
+    table.add_row(cells);
+  }
+  return fmt::format("\n{}", table.markdown());
+}
+
+std::string distance_table(const FaceResults& results) {
+  TextTable table({{"drawn images", Align::kLeft},
+                   {"F8"},
+                   {"F1/8"},
+                   {"F4"},
+                   {"F1/4"},
+                   {"Frechet"},
+                   {"F8, one of each"},
+                   {"F1/8, one of each"},
+                   {"Frechet, one of each"}});
+  const auto part = [](double value) { return fmt::format("{:.3f}", value); };
+  for (const auto& paper : published_for(results.dimension)) {
+    table.add_row({fmt::format("{} (FID)", paper.heading), part(paper.f_8),
+                   part(paper.f_one_8th), part(paper.f_4), part(paper.f_one_4th),
+                   fmt::format("{:.1f}", paper.fid), "", "",
+                   fmt::format("{:.1f}", paper.indiv_fid)});
+  }
+  for (const auto& one : results.methods) {
+    std::vector<std::string> cells = {fmt::format("ours: {}", one.method.title())};
+    const auto add = [&](auto distance) {
+      cells.push_back(part(one.mean(
+          [&](const ImageMethodScore& score) { return distance(score.distances); })));
+    };
+    const auto add_indiv = [&](auto distance) {
+      cells.push_back(part(one.mean([&](const ImageMethodScore& score) {
+        return distance(*score.indiv_distances);
+      })));
+    };
+    add(f_8);
+    add(f_one_8th);
+    add(f_4);
+    add(f_one_4th);
+    add(frechet);
+    const bool has_indiv = std::all_of(
+        one.scores.begin(), one.scores.end(),
+        [](const auto& score) { return score.indiv_distances.has_value(); });
+    if (has_indiv) {
+      add_indiv(f_8);
+      add_indiv(f_one_8th);
+      add_indiv(frechet);
+    }
+    table.add_row(cells);
+  }
+  return table.markdown();
+}
+
+std::string learned_correlations(const FaceResults& results) {
+  std::string text;
+  if (const auto* grid = chosen_of_grid(results.methods)) {
+    text += fmt::format("Validation chooses rho {} of the grid (paper: 0.15). ",
+                        grid->method.start);
+  }
+  if (const auto* joint = find_joint(results.methods)) {
+    std::vector<double> learned;
+    for (const auto& score : joint->scores) {
+      learned.insert(learned.end(), score.correlations.begin(),
+                     score.correlations.end());
+    }
+    if (!learned.empty()) {
+      const auto [low, high] = std::minmax_element(learned.begin(), learned.end());
+      text += fmt::format(
+          "Joint training finds correlations from {:.3f} to {:.3f} for people with "
+          "several images, {:.3f} on average over repeats (paper: 0.052 to 0.15).",
+          *low, *high,
+          joint->mean([](const auto& score) { return score.typical_correlation; }));
+    }
+  }
+  return text.empty() ? text : fmt::format("\n{}\n", text);
+}
+
+std::string claims_table(const FaceResults& results) {
+  const auto* baseline = find_baseline(results.methods);
+  if (baseline == nullptr) return {};
+  TextTable table({{"claim", Align::kLeft},
+                   {"bar"},
+                   {"measured"},
+                   {"p"},
+                   {"holds", Align::kLeft},
+                   {"p < 0.05", Align::kLeft}});
+  const auto mark = [](bool holds) { return holds ? "yes" : "**no**"; };
+  const auto add = [&](const std::string& claim, const PairedTest& found, bool indiv) {
+    const double bar = mean_of(results.nlls(*baseline, indiv));
+    table.add_row({claim, fmt::format("{:.1f}", bar),
+                   fmt::format("{:.1f}", bar - found.mean_difference),
+                   p_value_text(found.p_value), mark(found.mean_difference > 0),
+                   mark(found.p_value < 0.05)});
+  };
+  for (const auto* one :
+       {chosen_of_grid(results.methods), find_joint(results.methods)}) {
+    if (one == nullptr) continue;
+    const auto [all, indiv] = compare(*one, *baseline, results);
+    add(one->method.title() + " below baseline, all images", all, false);
+    add(one->method.title() + " below baseline, one image of each person", indiv, true);
+  }
+  return fmt::format("\n{}", table.markdown());
+}
+
+}  // namespace kinflow
