@@ -2,7 +2,6 @@
 #include "kinflow/train/images/image_trainer.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Context.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
@@ -39,22 +38,6 @@ constexpr std::int64_t kInitialSubset = std::int64_t{1} << 40;
 constexpr std::int64_t kEvaluationChunk = 256;
 // The noise of evaluations has its own rounds.
 constexpr std::int64_t kEvaluationRound = -1;
-
-// Sums over rows of the same person come out the same in every run.
-class DeterministicSums {
- public:
-  DeterministicSums() : before_(at::globalContext().deterministicAlgorithms()) {
-    at::globalContext().setDeterministicAlgorithms(true, true);
-  }
-  ~DeterministicSums() {
-    at::globalContext().setDeterministicAlgorithms(before_, true);
-  }
-  DeterministicSums(const DeterministicSums&) = delete;
-  DeterministicSums& operator=(const DeterministicSums&) = delete;
-
- private:
-  bool before_;
-};
 
 at::Tensor number(std::int64_t value, at::Device device) {
   return at::full({1}, value, at::TensorOptions(at::kLong).device(device));
@@ -250,12 +233,7 @@ class ImageTrainer::Impl {
           .copy_(pass_->to_latent(dequantize(pixels_, bits_, places_ + begin, noise_))
                      .latents);
     }
-    remember(at::nan_to_num(latents, 0, 0, 0));
-  }
-
-  void remember(const at::Tensor& latents) {
-    const DeterministicSums deterministic;
-    estimator_->reset(latents);
+    estimator_->reset(at::nan_to_num(latents, 0, 0, 0));
   }
 
   double rate_of(std::int64_t step) const {
@@ -281,7 +259,7 @@ class ImageTrainer::Impl {
     // Sums of latents are made anew from them, so that they are a function of the
     // state.
     if (has_latents_) {
-      remember(estimator_->latents().clone());
+      estimator_->reset(estimator_->latents().clone());
     } else {
       remember_all();
     }
@@ -291,7 +269,6 @@ class ImageTrainer::Impl {
   // C^-1 1: the most likely mean of latents U is 1' C^-1 U / 1' C^-1 1.
   void set_mean_weights() {
     if (!blocks_) return;
-    const DeterministicSums deterministic;
     mean_weights_.copy_(
         blocks_->precision_times(blocks_->from_unconstrained(unconstrained_),
                                  at::ones_like(mean_weights_).unsqueeze(0))[0]);
@@ -319,7 +296,6 @@ class ImageTrainer::Impl {
     at::Tensor parameters;
     auto precision_rows = result.latents;
     if (estimator_) {
-      const DeterministicSums deterministic;
       parameters = blocks_->from_unconstrained(unconstrained_);
       precision_rows =
           estimator_->precision_rows(parameters, rows, latents.unsqueeze(0))[0].to(
@@ -354,7 +330,6 @@ class ImageTrainer::Impl {
 
   void step_dependence(const at::Tensor& parameters, const at::Tensor& rate,
                        const at::Tensor& sound) {
-    const DeterministicSums deterministic;
     const auto gradient = estimator_->parameter_gradient(parameters);
     const auto per_image =
         (blocks_->unconstrained_gradient(parameters, gradient) +

@@ -63,7 +63,8 @@ struct ImageProgress {
 
 /// One training. On a GPU a step is recorded once and repeated; images, latents and
 /// optimiser stay there. The same numbers come out however a training is cut into calls
-/// of run(), and when it goes on from state() in another process.
+/// of run(), and when it goes on from state() in another process; on a GPU, where
+/// find_device() named it.
 class ImageTrainer {
  public:
   ImageTrainer(const ImageRows& rows, const GlowOptions& flow,

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "kinflow/core/device.h"
 #include "kinflow/flow/cuda_backend.h"
 #include "kinflow/train/images/image_trainer.h"
 
@@ -23,19 +24,21 @@ class ImageTrainerCuda : public testing::TestWithParam<Estimator> {
  protected:
   void SetUp() override {
     if (!at::hasCUDA() || !free_device_memory()) GTEST_SKIP() << "no GPU";
+    device_ = find_device("cuda");
     at::manual_seed(1);
     rows_.pixels = at::randint(100, 156, {160, 3, 8, 8}, at::kByte);
     rows_.person = at::arange(160) % 30;
     options_ = {.estimator = GetParam(), .epochs = 6, .batch_size = 16, .seed = 2};
   }
 
+  at::Device device_ = at::kCPU;
   ImageRows rows_;
   ImageTrainOptions options_;
 };
 
 TEST_P(ImageTrainerCuda, HasTheNumbersOfTheCpu) {
   ImageTrainer cpu(rows_, small_flow(), options_, at::kCPU);
-  ImageTrainer gpu(rows_, small_flow(), options_, at::kCUDA);
+  ImageTrainer gpu(rows_, small_flow(), options_, device_);
   EXPECT_NEAR(cpu.run(20).train_nll_nats, gpu.run(20).train_nll_nats, 0.05);
   EXPECT_LT((cpu.correlations() - gpu.correlations()).abs().max().item<double>(), 1e-3);
 }
@@ -43,12 +46,12 @@ TEST_P(ImageTrainerCuda, HasTheNumbersOfTheCpu) {
 TEST_P(ImageTrainerCuda, GoesOnExactlyFromItsState) {
   for (const auto precision : {ImagePrecision::float32, ImagePrecision::mixed}) {
     options_.precision = precision;
-    ImageTrainer whole(rows_, small_flow(), options_, at::kCUDA);
+    ImageTrainer whole(rows_, small_flow(), options_, device_);
     whole.run(7);
     whole.run(1'000'000);
-    ImageTrainer first(rows_, small_flow(), options_, at::kCUDA);
+    ImageTrainer first(rows_, small_flow(), options_, device_);
     first.run(3 * first.steps_per_epoch());
-    ImageTrainer second(rows_, small_flow(), options_, at::kCUDA);
+    ImageTrainer second(rows_, small_flow(), options_, device_);
     second.restore(first.state(), "checkpoint");
     second.run(1'000'000);
     EXPECT_TRUE(at::equal(second.flow().values(), whole.flow().values()));
