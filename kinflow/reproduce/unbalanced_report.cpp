@@ -194,7 +194,8 @@ std::string setting_text(const Seeds& seeds, const UnbalancedSetting& setting) {
     const auto [low, high] = std::minmax_element(
         seeds.begin(), seeds.end(),
         [&](const auto& a, const auto& b) { return a.*part < b.*part; });
-    return fmt::format("{} to {}", (*low).*part, (*high).*part);
+    const auto least = (*low).*part, most = (*high).*part;
+    return least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
   };
   const auto& images = setting.images;
   return fmt::format(
