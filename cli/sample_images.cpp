@@ -45,7 +45,8 @@ std::vector<std::uint8_t> bytes_of(const at::Tensor& pixels) {
 
 // A person's name as that of a folder.
 void check_folder_name(const std::string& person) {
-  const bool is_name = !person.empty() && person != "." && person != ".." &&
+  // Hidden folders are not read again.
+  const bool is_name = !person.empty() && !person.starts_with('.') &&
                        person.find('/') == std::string::npos;
   if (is_name) return;
   throw InputError(fmt::format(
@@ -54,10 +55,10 @@ void check_folder_name(const std::string& person) {
 }
 
 void write_folder(const std::string& directory, const Drawn& drawn) {
-  fill_folder(directory, [&] {
+  make_whole_folder(directory, [&](const std::string& into) {
     for (std::int64_t i = 0; i < drawn.pixels.size(0); ++i) {
       const auto pixels = drawn.pixels[i];
-      const auto folder = std::filesystem::path(directory) /
+      const auto folder = std::filesystem::path(into) /
                           drawn.people[static_cast<std::size_t>(i / drawn.each)];
       std::error_code error;
       std::filesystem::create_directories(folder, error);

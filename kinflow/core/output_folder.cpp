@@ -27,6 +27,30 @@ void fill_folder(const std::string& directory, const std::function<void()>& writ
   }
 }
 
+void make_whole_folder(const std::string& directory,
+                       const std::function<void(const std::string& into)>& write) {
+  require_free(directory, [](const std::string&) { return false; });
+  std::filesystem::path target = std::filesystem::path(directory).lexically_normal();
+  if (!target.has_filename()) target = target.parent_path();
+  const auto beside = target.string() + "." + std::to_string(getpid()) + ".tmp";
+  try {
+    fill_folder(beside, [&] { write(beside); });
+  } catch (const InputError& error) {
+    std::string message = error.what();
+    for (auto at = message.find(beside); at != message.npos;
+         at = message.find(beside)) {
+      message.replace(at, beside.size(), directory);
+    }
+    throw InputError(message);
+  }
+  std::error_code error;
+  std::filesystem::rename(beside, target, error);
+  if (!error) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(beside, ignored);
+  throw InputError(directory + ": cannot make the folder (" + error.message() + ")");
+}
+
 void require_free(const std::string& directory,
                   const std::function<bool(const std::string& name)>& is_own) {
   std::error_code error;

@@ -11,6 +11,12 @@ namespace kinflow {
 /// not remain.
 void fill_folder(const std::string& directory, const std::function<void()>& write);
 
+/// Makes a folder that appears with all its files, even where the process is killed
+/// meanwhile: write(into) puts them into a folder beside it, which is then renamed.
+/// InputError where the folder cannot be made or holds something already.
+void make_whole_folder(const std::string& directory,
+                       const std::function<void(const std::string& into)>& write);
+
 /// InputError where there is no such folder and none can be made. Nothing is changed.
 void require_makeable(const std::string& directory);
 

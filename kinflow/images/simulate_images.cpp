@@ -224,17 +224,16 @@ ImageSet balanced_images(const SimulateImagesOptions& options, std::int64_t imag
 
 void write_simulated_images(const std::string& directory,
                             const SimulatedImages& simulation) {
-  require_free(directory, [](const std::string&) { return false; });
-  fill_folder(directory, [&] {
+  make_whole_folder(directory, [&](const std::string& into) {
     try {
-      write_set(directory + "/train", simulation.train);
-      write_set(directory + "/valid", simulation.valid);
-      write_set(directory + "/test", simulation.test);
+      write_set(into + "/train", simulation.train);
+      write_set(into + "/valid", simulation.valid);
+      write_set(into + "/test", simulation.test);
     } catch (const std::filesystem::filesystem_error& error) {
       throw InputError(fmt::format("{}: cannot make a folder in it ({})", directory,
                                    error.code().message()));
     }
-    write_file_atomically(directory + "/truth.json", truth_of(simulation));
+    write_file_atomically(into + "/truth.json", truth_of(simulation));
   });
 }
 

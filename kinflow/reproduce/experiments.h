@@ -72,7 +72,7 @@ ExperimentReport reproduce_gwas(const ExperimentOptions& options,
 /// Faces, and how they are trained on.
 struct FaceSource {
   std::string folder;  ///< as find_faces() takes it; empty: simulated, with `quick`
-  double minutes = 0;  ///< of each training; `quick` has a few epochs instead
+  double minutes = 0;  ///< of a baseline; `quick` has a few epochs instead
   GlowPreset preset = GlowPreset::light;
   std::vector<std::string> methods = {};  ///< as face_methods() takes them
   std::string features = {};              ///< TorchScript file; empty: built-in ones

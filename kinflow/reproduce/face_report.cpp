@@ -153,7 +153,7 @@ std::string likelihood_table(const FaceResults& results) {
 
 std::string difference_table(const FaceResults& results) {
   const auto* baseline = find_baseline(results.methods);
-  if (baseline == nullptr) return {};
+  if (baseline == nullptr || results.methods.size() == 1) return {};
   std::vector<TableColumn> columns = {
       {"difference to the baseline (nats)", Align::kLeft},
       {"all images"},
@@ -257,7 +257,7 @@ std::string learned_correlations(const FaceResults& results) {
 
 std::string claims_table(const FaceResults& results) {
   const auto* baseline = find_baseline(results.methods);
-  if (baseline == nullptr) return {};
+  if (baseline == nullptr || results.methods.size() == 1) return {};
   TextTable table({{"claim", Align::kLeft},
                    {"bar"},
                    {"measured"},

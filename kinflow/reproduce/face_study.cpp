@@ -77,7 +77,7 @@ void check_source(const ExperimentOptions& options, const FaceSource& source) {
     throw InputError("lfw: expected --data DIR, or --quick to simulate, found neither");
   }
   if (source.minutes <= 0) {
-    throw InputError("lfw: expected --minutes M of each training, found none");
+    throw InputError("lfw: expected --minutes M of a baseline, found none");
   }
 }
 
@@ -174,7 +174,7 @@ ImageFitRequest FaceStudy::request_for(const FaceMethod& method,
   request.train.seed = seed;
   request.train.epochs = epochs_.value_or(kMostEpochs);
   request.train.mirror = true;
-  if (source_.preset == GlowPreset::light) {
+  if (!options_.quick && source_.preset == GlowPreset::light) {
     request.train.learning_rate = kLightLearningRate;
   }
   if (options_.quick) request.train.batch_size = kQuickBatch;
@@ -217,11 +217,15 @@ ImageModel FaceStudy::train(const FaceMethod& method, std::uint64_t seed,
       named.info(fmt::format("best validation {:.4f} bits per dimension, at epoch {}",
                              result.valid_bits_per_dimension, result.best_epoch));
     } catch (const Interrupted&) {
-      folder_->write_seconds();
-      throw Interrupted("interrupted; the same command goes on");
+      stop();
     }
   }
   return load_image_model(model_path_of(directory), device_);
+}
+
+void FaceStudy::stop() const {
+  folder_->write_seconds();
+  throw Interrupted("interrupted; the same command goes on");
 }
 
 std::optional<ImageMethodScore> FaceStudy::find(const FaceMethod& method,
@@ -234,6 +238,7 @@ std::optional<ImageMethodScore> FaceStudy::find(const FaceMethod& method,
 
 ImageMethodScore FaceStudy::run(const FaceMethod& method, std::uint64_t seed) {
   if (auto known = find(method, seed)) return *known;
+  if (options_.stop != nullptr && *options_.stop) stop();
   epochs();
   const auto data = split(seed);
   const auto model = train(method, seed, data.fit);

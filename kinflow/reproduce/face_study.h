@@ -45,7 +45,6 @@ class FaceStudy {
 
   const ImageSet& images() const { return faces_.set; }
   FaceData split(std::uint64_t seed) const { return split_faces(faces_.set, seed); }
-  const GlowOptions& flow() const { return flow_; }
   /// Of each training: as many as a baseline's speed lets into the time. Measured by
   /// the first call that asks, and kept.
   std::int64_t epochs();
@@ -53,6 +52,7 @@ class FaceStudy {
   std::string features() const { return features_->description(); }
 
  private:
+  [[noreturn]] void stop() const;
   ImageFitRequest request_for(const FaceMethod& method, std::uint64_t seed) const;
   ImageModel train(const FaceMethod& method, std::uint64_t seed,
                    const ImageFitData& data);

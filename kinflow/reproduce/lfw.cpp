@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "kinflow/core/atomic_file.h"
 #include "kinflow/images/split_images.h"
 #include "kinflow/report/prd_figure.h"
 #include "kinflow/report/text_table.h"

@@ -30,10 +30,19 @@ json to_json(const std::vector<UnbalancedEpoch>& epochs) {
   return written;
 }
 
-std::vector<UnbalancedEpoch> epochs_from(const json& written) {
+// JSON has no number for what is not finite.
+std::vector<UnbalancedEpoch> epochs_from(const json& written,
+                                         const std::string& source) {
+  const auto number = [&](const json& row, std::size_t i) {
+    const bool is_row = row.is_array() && row.size() == 3;
+    if (is_row && row[i].is_null()) return std::numeric_limits<double>::quiet_NaN();
+    if (is_row && row[i].is_number()) return row[i].get<double>();
+    throw InputError(fmt::format("{}: expected rows of three numbers", source));
+  };
   std::vector<UnbalancedEpoch> epochs;
   for (const auto& row : written) {
-    epochs.push_back({std::ssize(epochs) + 1, row.at(0), row.at(1), row.at(2)});
+    epochs.push_back(
+        {std::ssize(epochs) + 1, number(row, 0), number(row, 1), number(row, 2)});
   }
   return epochs;
 }
@@ -209,11 +218,18 @@ UnbalancedSeed unbalanced_seed_from(const json& written, const std::string& sour
   const JsonReader reader(written, source);
   UnbalancedSeed seed{.people = reader.integer("people", 1, kMany),
                       .largest = reader.integer("largest", 1, kMany)};
-  for (const auto& score : written.at("scores")) {
+  for (const auto& score : written.value("scores", json::array())) {
     seed.scores.push_back(image_method_score_from(score, source));
   }
-  seed.baseline_epochs = epochs_from(written.at("baseline_epochs"));
-  seed.adjusted_epochs = epochs_from(written.at("adjusted_epochs"));
+  const auto epochs = [&](const char* key) {
+    return epochs_from(written.value(key, json::array()), source);
+  };
+  seed.baseline_epochs = epochs("baseline_epochs");
+  seed.adjusted_epochs = epochs("adjusted_epochs");
+  if (seed.baseline_epochs.size() != seed.adjusted_epochs.size()) {
+    throw InputError(
+        fmt::format("{}: expected as many epochs of both methods", source));
+  }
   return seed;
 }
 

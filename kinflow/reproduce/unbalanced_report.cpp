@@ -8,6 +8,7 @@
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/core/device.h"
+#include "kinflow/core/error.h"
 #include "kinflow/report/paired_test.h"
 #include "kinflow/report/prd_figure.h"
 #include "kinflow/report/text_table.h"
@@ -263,6 +264,10 @@ void write_unbalanced_sheet(const std::string& path, const UnbalancedSeed& seed)
 
 ExperimentReport reproduce_unbalanced_images(const ExperimentOptions& options,
                                              Logger& logger) {
+  if (options.device != "cpu") {
+    throw InputError(fmt::format(
+        "--device: expected cpu, where this study is made, found {}", options.device));
+  }
   // Seeds run beside each other, each in one thread.
   set_threads(1);
   std::vector<StudyPart> parts;

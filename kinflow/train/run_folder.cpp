@@ -64,7 +64,6 @@ void RunFolder::check_free(const std::string& directory) {
     throw InputError(directory + ": already holds a sweep; name another --out");
   }
   // What a process leaves that was killed before its record was there.
-  if (!exists(directory)) return;
   require_free(directory, [](const std::string& name) {
     return name == ".lock" || name.starts_with("run.json.");
   });

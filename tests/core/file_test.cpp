@@ -126,6 +126,31 @@ TEST(OutputFolder, AFailureTakesANewFolderAwayAndLeavesAnOldOne) {
   EXPECT_EQ(content_of(folder.path("old")), "kept");
 }
 
+TEST(OutputFolder, AWholeFolderIsThereWithAllItsFilesOnly) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("empty"));
+  for (const char* name : {"new", "slash/", "empty"}) {
+    const std::string path = folder.path(name);
+    make_whole_folder(path, [&](const std::string& into) {
+      write_file_atomically(into + "/first", "1");
+      EXPECT_FALSE(std::filesystem::exists(path + "/first"));
+    });
+    EXPECT_EQ(content_of(path + "/first"), "1");
+    EXPECT_THROW(make_whole_folder(path, [](const std::string&) {}), InputError);
+  }
+  const auto failed = folder.path("failed");
+  EXPECT_EQ(input_error_of([&] {
+              make_whole_folder(failed, [](const std::string& into) {
+                throw InputError(into + "/x: no place");
+              });
+            }),
+            failed + "/x: no place");
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    const auto name = entry.path().filename().string();
+    EXPECT_TRUE(name == "new" || name == "slash" || name == "empty") << name;
+  }
+}
+
 TEST(InputFile, TheEndBeforeTheDataIsAnError) {
   const TemporaryFolder folder;
   InputFile file(folder.write("in", "abc"));

@@ -124,16 +124,29 @@ FaceSource two_methods(const std::string& folder) {
   return {.folder = folder, .methods = {"baseline", "joint"}};
 }
 
+// Asks for a stop as soon as a training has begun.
+class StopsATraining : public Logger {
+ public:
+  explicit StopsATraining(std::atomic<bool>& stop) : stop_(stop) {}
+  void progress(const Progress& /*progress*/) override { stop_ = true; }
+
+ private:
+  std::atomic<bool>& stop_;
+};
+
 TEST(ReproduceLfw, AStoppedStudyEndsInTheScoresOfAnUndisturbedOne) {
   const TemporaryFolder folder;
   const auto source = two_methods(write_faces(folder));
   Logger silent;
   const auto undisturbed =
       reproduce_lfw(quick(folder.path("whole")), source, silent).markdown;
-  const std::atomic<bool> stop = true;
+  std::atomic<bool> stop = false;
+  StopsATraining stopping(stop);
   auto stopped = quick(folder.path("parts"));
   stopped.stop = &stop;
-  EXPECT_THROW(reproduce_lfw(stopped, source, silent), Interrupted);
+  EXPECT_THROW(reproduce_lfw(stopped, source, stopping), Interrupted);
+  // Neither does a study begin a training that is told to stop before.
+  EXPECT_THROW(reproduce_lfw(stopped, source, stopping), Interrupted);
   EXPECT_TRUE(std::filesystem::exists(
       folder.path("parts/trainings/baseline-4000/checkpoint.safetensors")));
   EXPECT_FALSE(std::filesystem::exists(folder.path("parts/sets/baseline-4000.json")));
@@ -162,8 +175,8 @@ TEST(ReproduceLfw, ReportsEveryFinishedMethodAndKeepsToOneStudy) {
   for (const auto* text :
        {"| ours: baseline |", "| ours: grid, rho 0.3 |", "| ours: joint |",
         "Validation chooses rho 0.3", "people with several images",
-        "joint below baseline, one image of each person", "| ours: joint |",
-        "kinflow-features-1", "](lfw-prd.png)", "](lfw-samples.png)"}) {
+        "joint below baseline, one image of each person", "kinflow-features-1",
+        "](lfw-prd.png)", "](lfw-samples.png)"}) {
     EXPECT_NE(report.markdown.find(text), std::string::npos) << text;
   }
   EXPECT_EQ(content_of(folder.path("study/lfw.md")), report.markdown);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "kinflow/core/error.h"
@@ -64,8 +65,14 @@ TEST(UnbalancedTables, CountTheSeedsInWhichAClaimHolds) {
 }
 
 TEST(UnbalancedSeed, ComesBackFromItsJson) {
-  const auto written = to_json(made_seed(3, 2, 0.1, 0.2));
-  EXPECT_EQ(to_json(unbalanced_seed_from(written, "file")), written);
+  auto seed = made_seed(3, 2, 0.1, 0.2);
+  // As an epoch leaves it in which the training diverges.
+  seed.adjusted_epochs[0].valid_nll_nats = std::numeric_limits<double>::quiet_NaN();
+  const auto written = nlohmann::json::parse(to_json(seed).dump());
+  EXPECT_EQ(to_json(unbalanced_seed_from(written, "file")).dump(), written.dump());
+  auto shorter = written;
+  shorter["baseline_epochs"].clear();
+  EXPECT_THROW(unbalanced_seed_from(shorter, "file"), InputError);
 }
 
 TEST(UnbalancedImages, TrainBothMethodsWithTheSameSteps) {

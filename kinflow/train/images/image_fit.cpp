@@ -107,7 +107,7 @@ std::string status_line(const ImageRun& run, const ImageFitData& data) {
 // Trains to the end, with metrics after every epoch and checkpoints now and then.
 class Loop {
  public:
-  Loop(ImageRun& run, const RunFolder& folder, const FitPlace& place,
+  Loop(ImageRun& run, RunFolder& folder, const FitPlace& place,
        const ImageFitData& data, Logger& logger)
       : run_(run), folder_(folder), place_(place), data_(data), logger_(logger) {}
 
@@ -245,8 +245,35 @@ void fit_into_time(ImageFitRequest& request, const ImageFitData& data,
                    const FitPlace& place, at::Device device, Logger& logger) {
   if (!request.minutes || place.resume) return;
   request.train.epochs = epochs_in_time(request, data, device);
-  logger.info(fmt::format("{} epochs fit into {} minutes", request.train.epochs,
-                          *request.minutes));
+  logger.info(request.train.epochs == 1
+                  ? fmt::format("1 epoch, the least, for {} minutes", *request.minutes)
+                  : fmt::format("{} epochs fit into {} minutes", request.train.epochs,
+                                *request.minutes));
+}
+
+// Writes the model and the record of a run that is trained.
+ImageFitResult finished_fit(const ImageFitRequest& request, const ImageFitData& data,
+                            ImageRun& run, RunFolder& folder, nlohmann::json& record,
+                            Clock::time_point start, Logger& logger) {
+  if (run.skipped_steps() > 0) {
+    logger.warning(fmt::format(
+        "{} of {} steps were skipped, since their gradients were not finite",
+        run.skipped_steps(), run.total_steps()));
+  }
+  run.save_best(folder.best_path());
+  ImageFitResult result{
+      .model = load_image_model(folder.best_path()),
+      .epochs = request.train.epochs,
+      .best_epoch = run.best()->epoch,
+      .valid_nll_nats = run.best()->valid_nll_nats,
+      .valid_bits_per_dimension = bits_of(run.best()->valid_nll_nats, data.valid),
+      .skipped_steps = run.skipped_steps(),
+      .seconds = 0};
+  result.model.record = final_record(request, data, run, record);
+  save_image_model(folder.model_path(), result.model);
+  result.seconds = seconds_since(start);
+  folder.finish(record, result.model.record, result.seconds);
+  return result;
 }
 
 }  // namespace
@@ -277,6 +304,7 @@ ImageFitResult fit_images(const ImageFitRequest& given, const ImageFitData& data
     folder.write_metrics(kMetricsHeader + lines_of(run.history(), 0));
     describe(request, data, run, logger);
     Loop(run, folder, place, data, logger).train();
+    return finished_fit(request, data, run, folder, record, start, logger);
   } catch (const NumericalError& error) {
     folder.write_metrics(kMetricsHeader + lines_of(run.history(), 0));
     run.save_best(folder.best_path());
@@ -291,25 +319,6 @@ ImageFitResult fit_images(const ImageFitRequest& given, const ImageFitData& data
     if (!place.resume) folder.discard_without_checkpoint();
     throw;
   }
-  if (run.skipped_steps() > 0) {
-    logger.warning(fmt::format(
-        "{} of {} steps were skipped, since their gradients were not finite",
-        run.skipped_steps(), run.total_steps()));
-  }
-  run.save_best(folder.best_path());
-  ImageFitResult result{
-      .model = load_image_model(folder.best_path()),
-      .epochs = request.train.epochs,
-      .best_epoch = run.best()->epoch,
-      .valid_nll_nats = run.best()->valid_nll_nats,
-      .valid_bits_per_dimension = bits_of(run.best()->valid_nll_nats, data.valid),
-      .skipped_steps = run.skipped_steps(),
-      .seconds = 0};
-  result.model.record = final_record(request, data, run, record);
-  save_image_model(folder.model_path(), result.model);
-  result.seconds = seconds_since(start);
-  folder.finish(record, result.model.record, result.seconds);
-  return result;
 }
 
 }  // namespace kinflow

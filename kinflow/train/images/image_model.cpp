@@ -65,7 +65,8 @@ at::Tensor checked_mean(const GlowOptions& options, const NamedTensors& tensors,
       fmt::format("{}: tensor '{}': expected finite values", path, kLatentMean));
 }
 
-std::unique_ptr<GlowFlow> flow_from(const GlowOptions& options,
+// @param format  in format 1 latents had no mean
+std::unique_ptr<GlowFlow> flow_from(const GlowOptions& options, std::int64_t format,
                                     const NamedTensors& tensors,
                                     const std::string& path, at::Device device) {
   const auto layout = checked_layout(options, tensors, path);
@@ -90,7 +91,7 @@ std::unique_ptr<GlowFlow> flow_from(const GlowOptions& options,
   auto flow = std::make_unique<GlowFlow>(options, 0, at::kFloat, device);
   flow->values().copy_(values);
   flow->set_fixed(fixed);
-  flow->latent_mean().copy_(checked_mean(options, tensors, path));
+  if (format > 1) flow->latent_mean().copy_(checked_mean(options, tensors, path));
   return flow;
 }
 
@@ -145,11 +146,12 @@ ImageModel load_image_model(const std::string& path, at::Device device) {
   const auto description =
       read_description(metadata, ModelKind::images, kFormatVersion, path);
   const JsonReader json(description, path);
-  return {
-      .flow = flow_from(glow_options_from(json.object("flow")), tensors, path, device),
-      .prepare = prepare_options_from(json.object("prepare")),
-      .dependence = dependence_from(json.object("dependence"), tensors, path),
-      .record = description.value("record", nlohmann::json::object())};
+  return {.flow = flow_from(glow_options_from(json.object("flow")),
+                            json.integer("format_version", 1, kFormatVersion), tensors,
+                            path, device),
+          .prepare = prepare_options_from(json.object("prepare")),
+          .dependence = dependence_from(json.object("dependence"), tensors, path),
+          .record = description.value("record", nlohmann::json::object())};
 }
 
 ImageRows rows_of(const ImageSet& set) {

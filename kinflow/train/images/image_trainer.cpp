@@ -10,7 +10,6 @@
 #include <limits>
 #include <numbers>
 #include <optional>
-#include <utility>
 
 #include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
@@ -77,7 +76,8 @@ class ImageTrainer::Impl {
                .round = number(0, device),
                .mirrors = options.mirror},
         mean_weights_(at::ones({pixels_.size(0), 1}, real(0, device).options())),
-        mean_sum_(at::zeros({dimension(glow)}, real(0, device).options())) {
+        mean_sum_(at::zeros({dimension(glow)}, real(0, device).options())),
+        mean_weight_(real(0, device)) {
     check(rows, glow);
     if (options.schedule != Schedule::baseline && rows.person.defined()) {
       set_dependence(rows.person.to(device));
@@ -253,6 +253,8 @@ class ImageTrainer::Impl {
     }
     rates_.copy_(at::tensor(rates, at::kDouble));
     batch_.zero_();
+    mean_sum_.zero_();
+    mean_weight_.zero_();
     noise_.round.fill_(epoch + 1);
     set_mean_weights();
     if (!estimator_ || options_.estimator != Estimator::memory) return;
@@ -278,10 +280,10 @@ class ImageTrainer::Impl {
   // it slowly: images of one person tell hardly more of the mean than one of them,
   // while they tell as much as ever about everything else.
   void end_epoch() {
-    const auto seen = order_.narrow(0, 0, steps_per_epoch() * options_.batch_size);
-    const auto change = mean_sum_ / mean_weights_.index_select(0, seen).sum();
+    // Without a sound step there is nothing to go by.
+    const auto change = mean_sum_ / at::where(mean_weight_ > 0, mean_weight_,
+                                              at::ones_like(mean_weight_));
     flow_.latent_mean().add_(change);
-    mean_sum_.zero_();
     if (has_latents_) estimator_->latents().sub_(change);
   }
 
@@ -291,8 +293,6 @@ class ImageTrainer::Impl {
     batch_ += 1;
     const auto result = pass_->to_latent(dequantize(pixels_, bits_, rows, noise_));
     const auto latents = at::nan_to_num(result.latents, 0, 0, 0);
-    mean_sum_.add_(
-        (mean_weights_.index_select(0, rows) * latents.to(at::kDouble)).sum(0));
     at::Tensor parameters;
     auto precision_rows = result.latents;
     if (estimator_) {
@@ -309,6 +309,10 @@ class ImageTrainer::Impl {
     }
     const auto nll = negative_log_density(result).mean().view({1});
     nll_sum_.add_(at::where(sound, nll, at::zeros_like(nll)));
+    const auto weights = mean_weights_.index_select(0, rows);
+    const auto sum = (weights * latents.to(at::kDouble)).sum(0);
+    mean_sum_.add_(at::where(sound, sum, at::zeros_like(sum)));
+    mean_weight_.add_(weights.sum() * sound);
   }
 
   at::Tensor step_flow(const at::Tensor& gradient, const at::Tensor& rate) {
@@ -369,7 +373,8 @@ class ImageTrainer::Impl {
   GlowFlow flow_;
   Adamax optimizer_;
   PixelNoise noise_;
-  at::Tensor mean_weights_, mean_sum_;  // [n, 1], and [p] of the epoch
+  at::Tensor mean_weights_;            // [n, 1], of all images
+  at::Tensor mean_sum_, mean_weight_;  // [p], [1]: of the epoch's images so far
   std::unique_ptr<GlowPass> pass_;
   std::unique_ptr<Blocks> blocks_;  // null: images are independent
   std::unique_ptr<BatchEstimator> estimator_;

@@ -170,9 +170,9 @@ TEST_F(ImageFit, EpochsAreInProportionToTheTimeAndAtMostAsManyAsAskedFor) {
     return static_cast<double>(epochs_in_time(request, data, at::kCPU));
   };
   const double few = epochs_in(0.1), many = epochs_in(100);
-  // The speed is measured twice.
-  EXPECT_GT(many, 200 * few);
-  EXPECT_LT(many, 5000 * few);
+  // The speed is measured twice, on a machine that may do other things meanwhile.
+  EXPECT_GT(many, 20 * few);
+  EXPECT_LT(many, 50000 * few);
   request.train.epochs = 7;
   EXPECT_EQ(epochs_in(100), 7);
   EXPECT_EQ(epochs_in(kFewestMinutes / 1000), 1);

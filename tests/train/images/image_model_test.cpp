@@ -121,6 +121,13 @@ TEST_F(ImageModelFile, UnchangedPartsLoad) {
   EXPECT_EQ(load_image_model(path_).record["answer"], 42);
 }
 
+TEST_F(ImageModelFile, TheFirstFormatHasLatentsWithoutAMean) {
+  Parts parts(good_);
+  parts.description["format_version"] = 1;
+  folder_.write("m.safetensors", parts.bytes());
+  EXPECT_EQ(load_image_model(path_).flow->latent_mean().abs().max().item<double>(), 0);
+}
+
 TEST_F(ImageModelFile, TruncatedAndDamagedFilesAreRefused) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{8}, good_.size() - 1}) {
     expect_refused(good_.substr(0, size));
