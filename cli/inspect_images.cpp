@@ -23,20 +23,18 @@ void print_json(const ImageModel& model, const std::string& run) {
   fmt::print("{}\n", json.dump(2));
 }
 
-void print_text(const ImageModel& model, const std::string& run) {
-  TextTable table({{"", Align::kLeft}, {"", Align::kLeft}});
+// How it was trained; of the best state of a run that is not finished, what is known.
+void add_training(TextTable& table, const nlohmann::json& record) {
   const auto of_record = [&](const std::string& pointer) {
-    return text_at(model.record, pointer);
+    return text_at(record, pointer);
   };
-  const auto& flow = model.flow->options();
-  table.add_row({"images", fmt::format("{} x {} x {} values of {} bits", flow.channels,
-                                       flow.height, flow.width, model.bits())});
-  table.add_row(
-      {"flow", fmt::format("glow, {} scales of {} steps, networks of {} layers, "
-                           "{} parameters",
-                           flow.scales, flow.steps, flow.dense_layers,
-                           model.flow->layout().count)});
-  table.add_row({"dependence", model.dependence.summary()});
+  if (!record.contains("epochs")) {
+    table.add_row(
+        {"validation",
+         fmt::format("NLL {} nats, at epoch {}, the best so far",
+                     of_record("/valid_nll_nats"), of_record("/best_epoch"))});
+    return;
+  }
   table.add_row(
       {"validation",
        fmt::format("NLL {} nats, {} bits per dimension, at epoch {} of {}",
@@ -57,6 +55,20 @@ void print_text(const ImageModel& model, const std::string& run) {
   table.add_row(
       {"source", of_record("/request/data/path") + " " + of_record("/data_hash")});
   table.add_row({"kinflow", of_record("/kinflow_version")});
+}
+
+void print_text(const ImageModel& model, const std::string& run) {
+  TextTable table({{"", Align::kLeft}, {"", Align::kLeft}});
+  const auto& flow = model.flow->options();
+  table.add_row({"images", fmt::format("{} x {} x {} values of {} bits", flow.channels,
+                                       flow.height, flow.width, model.bits())});
+  table.add_row(
+      {"flow", fmt::format("glow, {} scales of {} steps, networks of {} layers, "
+                           "{} parameters",
+                           flow.scales, flow.steps, flow.dense_layers,
+                           model.flow->layout().count)});
+  table.add_row({"dependence", model.dependence.summary()});
+  add_training(table, model.record);
   fmt::print("{}", table.plain());
   if (model.dependence.kind == DependenceKind::blocks) print_blocks(model.dependence);
   print_history(run);

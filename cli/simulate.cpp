@@ -180,6 +180,10 @@ void simulate_people(Given& given) {
 
 void simulate_pictures(Given& given, Console& console) {
   auto& chosen = given.images;
+  if (chosen.side % 4 != 0) {
+    throw InputError(
+        fmt::format("--side: expected a multiple of 4, found {}", chosen.side));
+  }
   chosen.seed = given.seed;
   if (given.rows->count() > 0) chosen.images = given.options.rows;
   if (given.valid_rows->count() > 0) chosen.valid_images = given.options.valid_rows;

@@ -54,6 +54,9 @@ TEST_P(KilledImageRun, EndsInTheNumbersOfAnUndisturbedOne) {
   };
   kill_after(fit_of(disturbed, more), lines / 4);
   kill_after({"fit", "--resume", disturbed, "--checkpoint-seconds", "0"}, lines / 2);
+  const auto best = run_well({"inspect", disturbed + "/best.safetensors"});
+  EXPECT_NE(best.find("the best so far"), std::string::npos) << best;
+  EXPECT_EQ(best.find('?'), std::string::npos) << best;
   run_well({"fit", "--resume", disturbed});
   EXPECT_EQ(kills, 2);
   expect_same_run(disturbed, undisturbed);

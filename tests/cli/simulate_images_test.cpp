@@ -40,7 +40,7 @@ TEST(SimulateImages, RefusesWhatDoesNotBelongTogether) {
   expect_refusal(folder, Arguments{"simulate", "--images", "--cohort"} + out,
                  {"--images: expected none with --cohort"});
   expect_refusal(folder, kSmall + Arguments{"--side", "10"} + out,
-                 {"a multiple of 4 from 8 to 64, received 10"});
+                 {"--side: expected a multiple of 4, found 10"});
   expect_refusal(folder, kSmall + Arguments{"--identity-share", "1.5"} + out,
                  {"--identity-share", "'1.5'"});
 }
