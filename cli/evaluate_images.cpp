@@ -99,6 +99,8 @@ void check_options(const EvaluateImagesGiven& given) {
     require_writable(given.out);
   }
   check_picture(given.prd, inputs, "--prd");
+  check_outside(given.prd, given.path, "--prd");
+  check_outside(given.out, given.path, "--out");
 }
 
 // Fewer fill no clusters of a precision-recall curve.

@@ -67,6 +67,10 @@ void fit_image_set(const Given& given, const CLI::App& verb, Console& console) {
   const auto place = place_of(given, kImageCheckpointSeconds);
   const auto chosen = place.resume ? read_image_run_request(given.resume)
                                    : given.images.resolve(verb, given.fit);
+  if (!place.resume) {
+    check_outside(place.directory, chosen.data.path, "--out");
+    check_outside(place.directory, chosen.valid.path, "--out");
+  }
   const auto result = fit_images(chosen, place, console);
   fmt::print(
       "{}: valid NLL {:.4f} nats, {:.4f} bits per dimension, at epoch {} of {}, "

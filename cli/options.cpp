@@ -43,11 +43,9 @@ bool is_same(const std::string& path, const std::string& other) {
   return fs::equivalent(path, other, ignored);
 }
 
-bool is_file_below(const std::string& path, const std::string& folder) {
+bool is_below(const std::string& path, const std::string& folder) {
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored) || !fs::is_regular_file(path, ignored)) {
-    return false;
-  }
+  if (!fs::is_directory(folder, ignored)) return false;
   const auto is_inside = [](const fs::path& relative) {
     return !relative.empty() && *relative.begin() != "..";
   };
@@ -171,11 +169,19 @@ void check_not_an_input(const std::string& out, const std::vector<std::string>& 
     if (is_same(out, input)) {
       throw InputError(option + ": expected another file than the input, found " + out);
     }
-    if (is_file_below(out, input)) {
+    std::error_code ignored;
+    if (fs::is_regular_file(out, ignored) && is_below(out, input)) {
       throw InputError(fmt::format("{}: expected no file of the input {}, found {}",
                                    option, input, out));
     }
   }
+}
+
+void check_outside(const std::string& out, const std::string& folder,
+                   const std::string& option) {
+  if (out.empty() || folder.empty() || !is_below(out, folder)) return;
+  throw InputError(fmt::format(
+      "{}: expected a place outside of the images {}, found {}", option, folder, out));
 }
 
 }  // namespace kinflow::cli

@@ -48,6 +48,10 @@ std::string absolute(const std::string& path);
 /// @param option  that names the output
 void check_not_an_input(const std::string& out, const std::vector<std::string>& inputs,
                         const std::string& option = "--out");
+/// InputError where an output would lie among the images of a folder, which would then
+/// be read with them. Nothing for an empty path and for what is not a folder.
+void check_outside(const std::string& out, const std::string& folder,
+                   const std::string& option);
 
 /// The options that say how rows depend on each other, as typed.
 struct DependenceGiven {

@@ -113,6 +113,8 @@ void check_outputs(const SampleImagesGiven& given) {
   const std::vector<std::string> inputs = {given.model, given.known,
                                            given.images.request.ids};
   check_picture(given.sheet, inputs, "--sheet");
+  check_outside(given.sheet, given.known, "--sheet");
+  check_outside(given.out, given.known, "--out");
   if (is_array(given.out)) {
     check_not_an_input(given.out, inputs);
     require_writable(given.out);

@@ -138,6 +138,17 @@ TEST(ImageRefusals, ASheetDoesNotReplaceAGivenImage) {
                  {"sample", faces.run, "--given", folder.path("known/"), "--n", "1",
                   "--sheet", image},
                  {"--sheet: expected no file of the input", image});
+  // Nor beside the images, where the next reading would find it.
+  expect_refusal(folder,
+                 {"sample", faces.run, "--n", "1", "--given", faces.images + "/test",
+                  "--sheet", faces.images + "/test/sheet.png"},
+                 {"--sheet: expected a place outside of the images"});
+  expect_refusal(folder,
+                 {"evaluate", faces.run, faces.images + "/test", "--out",
+                  faces.images + "/test/x.csv"},
+                 {"--out: expected a place outside of the images"});
+  expect_refusal(folder, fit_of(faces.images + "/train/run"),
+                 {"--out: expected a place outside of the images"});
 }
 
 TEST(ImageRefusals, TooFewImagesToCompareAreToldOf) {
