@@ -158,15 +158,10 @@ TEST(Resume, AHalfWrittenRecordIsClearedAwayAndNothingElse) {
   const auto& files = SharedFiles::get();
   std::filesystem::create_directory(folder.path("run"));
   folder.write("run/run.json.12.3.tmp", "{");
-  const auto fit = Arguments{"fit",
-                             files.blocks + "/train.csv",
-                             "--group",
-                             "group",
-                             "--valid",
-                             files.blocks + "/valid.csv",
-                             "--out",
-                             folder.path("run")} +
-                   small_fit();
+  const auto fit =
+      Arguments{"fit",     files.blocks + "/train.csv", "--group", "group",
+                "--valid", files.blocks + "/valid.csv", "--out",   folder.path("run")} +
+      small_fit();
   for (const std::string other : {"scores.csv.12.3.tmp", "notes.tmp"}) {
     folder.write("run/" + other, "a");
     expect_refusal(folder, fit, {"expected a new or empty folder", other});
