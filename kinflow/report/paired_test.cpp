@@ -24,7 +24,7 @@ void require_finite(const std::vector<double>& values, const char* where,
 }
 
 // The mean as a distance from the first value, which is exact where all are equal.
-double mean_of(const std::vector<double>& values) {
+double mean_from_first(const std::vector<double>& values) {
   const auto count = static_cast<double>(values.size());
   double mean = values.front();
   for (const double v : values) mean += v / count - values.front() / count;
@@ -84,14 +84,14 @@ MeanAndError mean_and_standard_error(const std::vector<double>& values) {
     throw InputError(fmt::format("[{}] expected a value, received none", kWhere));
   }
   require_finite(values, kWhere, "values");
-  const double mean = mean_of(values);
+  const double mean = mean_from_first(values);
   return {values.size(), mean, standard_error_of(values, mean)};
 }
 
 PairedTest paired_test(const std::vector<double>& lower,
                        const std::vector<double>& higher) {
   const auto differences = differences_of(lower, higher);
-  const double mean = mean_of(differences);
+  const double mean = mean_from_first(differences);
   return test_of(differences.size(), mean, standard_error_of(differences, mean),
                  differences.size() - 1);
 }
@@ -105,7 +105,7 @@ PairedTest paired_test_of_groups(const std::vector<double>& lower,
         fmt::format("[paired_test] expected a group for each of {} pairs, received {}",
                     differences.size(), group.size()));
   }
-  const double mean = mean_of(differences);
+  const double mean = mean_from_first(differences);
   std::map<std::int64_t, double> sums;
   for (std::size_t i = 0; i < group.size(); ++i) {
     sums[group[i]] += differences[i] - mean;

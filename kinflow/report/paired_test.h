@@ -16,6 +16,10 @@ struct MeanAndError {
 
 /// InputError where there is no value or one is not finite.
 MeanAndError mean_and_standard_error(const std::vector<double>& values);
+/// Its mean.
+inline double mean_of(const std::vector<double>& values) {
+  return mean_and_standard_error(values).mean;
+}
 
 /// The outcome of a paired t-test. Differences are `higher` minus `lower`, so a
 /// positive one speaks for the claim.

@@ -58,20 +58,11 @@ std::vector<Comparison> comparisons() {
 }
 
 std::string claims(const ScoreColumn& column) {
-  TextTable table({{"claim", Align::kLeft},
-                   {"bar"},
-                   {"measured"},
-                   {"p"},
-                   {"holds", Align::kLeft},
-                   {"p < 0.05", Align::kLeft}});
+  NllClaims table(3);
   const auto add = [&](const std::string& method, const std::string& against) {
-    const double own = mean_and_standard_error(test_nlls(column, method)).mean;
-    const double bar = mean_and_standard_error(test_nlls(column, against)).mean;
-    const double p = test_below(column, method, against).p_value;
-    const auto yes = [](bool holds) { return holds ? "yes" : "**no**"; };
-    table.add_row({fmt::format("{} below {}", method, against),
-                   fmt::format("{:.3f}", bar), fmt::format("{:.3f}", own),
-                   p_value_text(p), yes(own < bar), yes(p < 0.05)});
+    table.add(fmt::format("{} below {}", method, against),
+              mean_of(test_nlls(column, against)), mean_of(test_nlls(column, method)),
+              test_below(column, method, against).p_value);
   };
   for (const auto& prefix : relatedness_prefixes()) {
     for (const auto& method : paper_adjusted()) add(prefix + method, kBaseline);

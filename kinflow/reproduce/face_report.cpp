@@ -30,13 +30,11 @@ std::vector<Published> published_for(std::int64_t dimension) {
   return dimension == kPublishedDimension ? kPublished : std::vector<Published>();
 }
 
-double mean_of(const std::vector<double>& values) {
-  return mean_and_standard_error(values).mean;
-}
-
-const FinishedMethod* find_baseline(const std::vector<FinishedMethod>& finished) {
+// The first of a schedule.
+const FinishedMethod* find(const std::vector<FinishedMethod>& finished,
+                           Schedule schedule) {
   for (const auto& one : finished) {
-    if (one.method.schedule == Schedule::baseline) return &one;
+    if (one.method.schedule == schedule) return &one;
   }
   return nullptr;
 }
@@ -49,13 +47,6 @@ const FinishedMethod* chosen_of_grid(const std::vector<FinishedMethod>& finished
     if (!best || one.valid_nll() < best->valid_nll()) best = &one;
   }
   return best;
-}
-
-const FinishedMethod* find_joint(const std::vector<FinishedMethod>& finished) {
-  for (const auto& one : finished) {
-    if (one.method.schedule == Schedule::joint) return &one;
-  }
-  return nullptr;
 }
 
 /// A method below the baseline, on all images and on one of each person.
@@ -76,12 +67,6 @@ Comparisons compare(const FinishedMethod& one, const FinishedMethod& baseline,
   return {paired_test_of_groups(lower, higher, test.person),
           paired_test(test.indiv(lower), test.indiv(higher))};
 }
-
-double f_8(const ImageDistances& distances) { return distances.prd.f_8; }
-double f_one_8th(const ImageDistances& distances) { return distances.prd.f_one_8th; }
-double f_4(const ImageDistances& distances) { return distances.prd.f_4; }
-double f_one_4th(const ImageDistances& distances) { return distances.prd.f_one_4th; }
-double frechet(const ImageDistances& distances) { return distances.frechet; }
 
 }  // namespace
 
@@ -115,8 +100,8 @@ std::vector<double> FaceResults::nlls(const FinishedMethod& of, bool indiv) cons
 
 std::vector<const FinishedMethod*> FaceResults::main_methods() const {
   std::vector<const FinishedMethod*> chosen;
-  for (const auto* one :
-       {find_baseline(methods), chosen_of_grid(methods), find_joint(methods)}) {
+  for (const auto* one : {find(methods, Schedule::baseline), chosen_of_grid(methods),
+                          find(methods, Schedule::joint)}) {
     if (one != nullptr) chosen.push_back(one);
   }
   return chosen;
@@ -152,7 +137,7 @@ std::string likelihood_table(const FaceResults& results) {
 }
 
 std::string difference_table(const FaceResults& results) {
-  const auto* baseline = find_baseline(results.methods);
+  const auto* baseline = find(results.methods, Schedule::baseline);
   if (baseline == nullptr || results.methods.size() == 1) return {};
   std::vector<TableColumn> columns = {
       {"difference to the baseline (nats)", Align::kLeft},
@@ -237,7 +222,7 @@ std::string learned_correlations(const FaceResults& results) {
     text += fmt::format("Validation chooses rho {} of the grid (paper: 0.15). ",
                         grid->method.start);
   }
-  if (const auto* joint = find_joint(results.methods)) {
+  if (const auto* joint = find(results.methods, Schedule::joint)) {
     std::vector<double> learned;
     for (const auto& score : joint->scores) {
       learned.insert(learned.end(), score.correlations.begin(),
@@ -256,30 +241,21 @@ std::string learned_correlations(const FaceResults& results) {
 }
 
 std::string claims_table(const FaceResults& results) {
-  const auto* baseline = find_baseline(results.methods);
+  const auto* baseline = find(results.methods, Schedule::baseline);
   if (baseline == nullptr || results.methods.size() == 1) return {};
-  TextTable table({{"claim", Align::kLeft},
-                   {"bar"},
-                   {"measured"},
-                   {"p"},
-                   {"holds", Align::kLeft},
-                   {"p < 0.05", Align::kLeft}});
-  const auto mark = [](bool holds) { return holds ? "yes" : "**no**"; };
+  NllClaims claims(1);
   const auto add = [&](const std::string& claim, const PairedTest& found, bool indiv) {
     const double bar = mean_of(results.nlls(*baseline, indiv));
-    table.add_row({claim, fmt::format("{:.1f}", bar),
-                   fmt::format("{:.1f}", bar - found.mean_difference),
-                   p_value_text(found.p_value), mark(found.mean_difference > 0),
-                   mark(found.p_value < 0.05)});
+    claims.add(claim, bar, bar - found.mean_difference, found.p_value);
   };
   for (const auto* one :
-       {chosen_of_grid(results.methods), find_joint(results.methods)}) {
+       {chosen_of_grid(results.methods), find(results.methods, Schedule::joint)}) {
     if (one == nullptr) continue;
     const auto [all, indiv] = compare(*one, *baseline, results);
     add(one->method.title() + " below baseline, all images", all, false);
     add(one->method.title() + " below baseline, one image of each person", indiv, true);
   }
-  return fmt::format("\n{}", table.markdown());
+  return fmt::format("\n{}", claims.markdown());
 }
 
 }  // namespace kinflow

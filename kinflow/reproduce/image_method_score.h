@@ -39,6 +39,17 @@ ImageMethodScore score_images(const std::string& method, const ImageModel& model
                               const ImageSet& test,
                               const ImageEvaluationOptions& options, std::int64_t kept);
 
+// What tables compare of drawn images.
+inline double frechet(const ImageDistances& distances) { return distances.frechet; }
+inline double f_8(const ImageDistances& distances) { return distances.prd.f_8; }
+inline double f_one_8th(const ImageDistances& distances) {
+  return distances.prd.f_one_8th;
+}
+inline double f_4(const ImageDistances& distances) { return distances.prd.f_4; }
+inline double f_one_4th(const ImageDistances& distances) {
+  return distances.prd.f_one_4th;
+}
+
 /// Pixels [n, C, H, W] uint8 as a sheet takes them.
 SheetImages sheet_images(const at::Tensor& pixels);
 /// The numbers of a tensor.

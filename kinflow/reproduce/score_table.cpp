@@ -62,6 +62,14 @@ PairedTest test_below(const ScoreColumn& column, const std::string& method,
   return paired_test(test_nlls(column, method), test_nlls(column, other));
 }
 
+void NllClaims::add(const std::string& claim, double bar, double measured,
+                    double p_value) {
+  const auto mark = [](bool holds) { return holds ? "yes" : "**no**"; };
+  table_.add_row({claim, fmt::format("{:.{}f}", bar, places_),
+                  fmt::format("{:.{}f}", measured, places_), p_value_text(p_value),
+                  mark(measured < bar), mark(p_value < 0.05)});
+}
+
 std::string score_table(const std::vector<ScoreColumn>& columns,
                         const std::vector<ScoreRow>& rows,
                         const std::string& baseline) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kinflow/report/paired_test.h"
+#include "kinflow/report/text_table.h"
 #include "kinflow/reproduce/study.h"
 
 namespace kinflow {
@@ -40,6 +41,25 @@ PairedTest test_below(const ScoreColumn& column, const std::string& method,
 
 /// A p-value with four places, or its power of ten.
 std::string p_value_text(double p);
+
+/// Claims that a mean NLL is below a bar, and whether they hold.
+class NllClaims {
+ public:
+  /// @param places  of the NLLs
+  explicit NllClaims(int places) : places_(places) {}
+
+  void add(const std::string& claim, double bar, double measured, double p_value);
+  std::string markdown() const { return table_.markdown(); }
+
+ private:
+  int places_;
+  TextTable table_{{{"claim", Align::kLeft},
+                    {"bar"},
+                    {"measured"},
+                    {"p"},
+                    {"holds", Align::kLeft},
+                    {"p < 0.05", Align::kLeft}}};
+};
 
 /// A Markdown table: mean and standard error of each cell, bold where it is below the
 /// baseline with p < 0.05; the mean excess over the entropy, where all columns have

@@ -146,9 +146,6 @@ class Seed {
     result.skipped_steps = trained.skipped_steps;
     result.test_nll_nats = numbers_of(image_nll(trained.flow, test_, seed()));
     result.correlations = numbers_of(trained.correlations);
-    if (!result.correlations.empty()) {
-      result.typical_correlation = trained.correlations.mean().item<double>();
-    }
     return result;
   }
 

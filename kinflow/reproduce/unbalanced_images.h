@@ -58,11 +58,8 @@ UnbalancedSeed unbalanced_seed_from(const nlohmann::json& json,
 UnbalancedSeed run_unbalanced_seed(const UnbalancedSetting& setting,
                                    const std::atomic<bool>* stop);
 
-/// The tables of a report, and its two pictures.
+/// The tables of a report.
 std::string unbalanced_tables(const std::vector<UnbalancedSeed>& seeds,
                               const UnbalancedSetting& setting);
-void write_unbalanced_curves(const std::string& path,
-                             const std::vector<UnbalancedSeed>& seeds);
-void write_unbalanced_sheet(const std::string& path, const UnbalancedSeed& seed);
 
 }  // namespace kinflow

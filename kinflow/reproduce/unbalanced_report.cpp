@@ -28,19 +28,13 @@ constexpr std::size_t kSheetColumns = 12, kSheetRows = 2;
 // Share of the seeds in which a claim must hold.
 constexpr double kShareOfSeeds = 0.9;
 
-double mean_of(const std::vector<double>& values) {
-  return mean_and_standard_error(values).mean;
-}
-
 double test_nll(const ImageMethodScore& score) { return mean_of(score.test_nll_nats); }
-double frechet(const ImageMethodScore& score) { return score.distances.frechet; }
-double f_8(const ImageMethodScore& score) { return score.distances.prd.f_8; }
-double f_one_8th(const ImageMethodScore& score) {
-  return score.distances.prd.f_one_8th;
+double mean_rho(const ImageMethodScore& score) {
+  return score.correlations.empty() ? 0 : mean_of(score.correlations);
 }
-double f_4(const ImageMethodScore& score) { return score.distances.prd.f_4; }
-double f_one_4th(const ImageMethodScore& score) {
-  return score.distances.prd.f_one_4th;
+Measure drawn(double (*distance)(const ImageDistances&)) {
+  return
+      [distance](const ImageMethodScore& score) { return distance(score.distances); };
 }
 
 std::vector<double> over_seeds(const Seeds& seeds, const std::string& method,
@@ -74,7 +68,7 @@ std::string score_lines(const Seeds& seeds, std::int64_t dimensions) {
       cells[2] = fmt::format("{:.4f}", bits_per_dimension(-mean_of(nlls), dimensions));
     }
     for (const auto& measure : {frechet, f_8, f_one_8th, f_4, f_one_4th}) {
-      cells.push_back(with_error(over_seeds(seeds, method, measure), 3));
+      cells.push_back(with_error(over_seeds(seeds, method, drawn(measure)), 3));
     }
     table.add_row(cells);
   }
@@ -124,9 +118,9 @@ class Claims {
 std::string claims_table(const Seeds& seeds) {
   Claims claims(seeds);
   claims.add("lower test NLL (nats)", test_nll, false);
-  claims.add("higher F8", f_8, true);
-  claims.add("higher F1/8", f_one_8th, true);
-  claims.add("lower Frechet distance", frechet, false);
+  claims.add("higher F8", drawn(f_8), true);
+  claims.add("higher F1/8", drawn(f_one_8th), true);
+  claims.add("lower Frechet distance", drawn(frechet), false);
   return claims.markdown();
 }
 
@@ -158,9 +152,7 @@ std::string epoch_table(const UnbalancedSeed& seed, std::int64_t dimensions) {
 }
 
 std::string learned_text(const Seeds& seeds, double truth) {
-  const auto rho = over_seeds(seeds, kAdjusted, [](const ImageMethodScore& score) {
-    return score.typical_correlation;
-  });
+  const auto rho = over_seeds(seeds, kAdjusted, mean_rho);
   const auto epoch_of = [&](const char* method) {
     return mean_of(over_seeds(seeds, method, [](const ImageMethodScore& score) {
       return static_cast<double>(score.best_epoch);
@@ -183,8 +175,8 @@ std::string scores_as_csv(const Seeds& seeds, std::uint64_t first_seed) {
           "{},{},{},\"{}\",{},{},{},{},{},{},{},{}\n", first_seed + i, seeds[i].people,
           seeds[i].largest, score.method, score.best_epoch,
           score.test_nll_nats.empty() ? "" : fmt::format("{}", test_nll(score)),
-          score.typical_correlation, frechet(score), f_8(score), f_one_8th(score),
-          f_4(score), f_one_4th(score));
+          mean_rho(score), frechet(score.distances), f_8(score.distances),
+          f_one_8th(score.distances), f_4(score.distances), f_one_4th(score.distances));
     }
   }
   return lines;
@@ -216,25 +208,7 @@ std::string setting_text(const Seeds& seeds, const UnbalancedSetting& setting) {
       images.test_images, "*Training images*", "*balanced images*");
 }
 
-}  // namespace
-
-std::string unbalanced_tables(const Seeds& seeds, const UnbalancedSetting& setting) {
-  const auto dimensions = setting.images.side * setting.images.side;
-  return setting_text(seeds, setting) + score_lines(seeds, dimensions) +
-         learned_text(seeds, setting.images.identity_share) +
-         fmt::format(
-             "\nFrechet distances and F-scores are in the feature space {}, which is "
-             "no "
-             "Inception's; F8 weighs recall, F1/8 precision. Means over the seeds, ± "
-             "one standard error.\n"
-             "\n![Precision and recall of drawn images](unbalanced-images-prd.png)\n"
-             "\n![Images and draws](unbalanced-images-samples.png)\n"
-             "\nNLL of single images by epoch, first seed (bits per dimension):\n\n",
-             seeds.front().scores.front().distances.features) +
-         epoch_table(seeds.front(), dimensions) + "\n" + claims_table(seeds);
-}
-
-void write_unbalanced_curves(const std::string& path, const Seeds& seeds) {
+void write_curves(const std::string& path, const Seeds& seeds) {
   PrdFigure figure{.title = "Precision and recall of drawn images",
                    .subtitle = fmt::format(
                        "features: {}, mean of {} seeds",
@@ -251,7 +225,7 @@ void write_unbalanced_curves(const std::string& path, const Seeds& seeds) {
   write_prd_figure(path, figure);
 }
 
-void write_unbalanced_sheet(const std::string& path, const UnbalancedSeed& seed) {
+void write_sheet(const std::string& path, const UnbalancedSeed& seed) {
   SampleSheet sheet;
   for (const auto* method : {kTruth, kTraining, kBaseline, kAdjusted}) {
     auto rows = sheet_rows(seed.score_of(method).samples, kSheetColumns);
@@ -260,6 +234,24 @@ void write_unbalanced_sheet(const std::string& path, const UnbalancedSeed& seed)
     sheet.rows.insert(sheet.rows.end(), rows.begin(), rows.end());
   }
   write_sample_sheet(path, sheet);
+}
+
+}  // namespace
+
+std::string unbalanced_tables(const Seeds& seeds, const UnbalancedSetting& setting) {
+  const auto dimensions = setting.images.side * setting.images.side;
+  return setting_text(seeds, setting) + score_lines(seeds, dimensions) +
+         learned_text(seeds, setting.images.identity_share) +
+         fmt::format(
+             "\nFrechet distances and F-scores are in the feature space {}, which is "
+             "no "
+             "Inception's; F8 weighs recall, F1/8 precision. Means over the seeds, ± "
+             "one standard error.\n"
+             "\n![Precision and recall of drawn images](unbalanced-images-prd.png)\n"
+             "\n![Images and draws](unbalanced-images-samples.png)\n"
+             "\nNLL of single images by epoch, first seed (bits per dimension):\n\n",
+             seeds.front().scores.front().distances.features) +
+         epoch_table(seeds.front(), dimensions) + "\n" + claims_table(seeds);
 }
 
 ExperimentReport reproduce_unbalanced_images(const ExperimentOptions& options,
@@ -287,8 +279,8 @@ ExperimentReport reproduce_unbalanced_images(const ExperimentOptions& options,
   ExperimentReport report;
   report.pictures = {options.directory + "/unbalanced-images-prd.png",
                      options.directory + "/unbalanced-images-samples.png"};
-  write_unbalanced_curves(report.pictures[0], seeds);
-  write_unbalanced_sheet(report.pictures[1], seeds.front());
+  write_curves(report.pictures[0], seeds);
+  write_sheet(report.pictures[1], seeds.front());
   report.markdown =
       heading("Images with unbalanced repeats", options) +
       provenance(options, "unbalanced-images", folder.seconds()) +

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "same_run.h"
 #include "small_faces.h"
 
 namespace kinflow::cli {
@@ -19,20 +20,6 @@ std::size_t lines_in(const std::string& path) {
 
 void wait_until(Process& process, const std::function<bool()>& reached) {
   while (process.is_running() && !reached()) std::this_thread::sleep_for(1ms);
-}
-
-Json record_of(const std::string& run_folder) {
-  auto record = Json::parse(content_of(run_folder + "/run.json"));
-  record.erase("seconds");
-  return record;
-}
-
-void expect_same_run(const std::string& left, const std::string& right) {
-  EXPECT_TRUE(content_of(left + "/model.safetensors") ==
-              content_of(right + "/model.safetensors"));
-  EXPECT_EQ(content_of(left + "/metrics.csv"), content_of(right + "/metrics.csv"));
-  EXPECT_EQ(record_of(left), record_of(right));
-  EXPECT_EQ(content_below(left).size(), content_below(right).size());
 }
 
 class KilledImageRun : public testing::TestWithParam<Arguments> {};

@@ -7,6 +7,7 @@
 
 #include "kinflow/core/random.h"
 #include "run_binary.h"
+#include "same_run.h"
 
 namespace kinflow::cli {
 namespace {
@@ -27,21 +28,6 @@ bool kill_after(Process& process, Random& random,
   const bool was_running = process.is_running();
   process.kill();
   return was_running;
-}
-
-/// run.json without the time that the run took.
-nlohmann::json record_of(const std::string& run_folder) {
-  auto record = nlohmann::json::parse(content_of(run_folder + "/run.json"));
-  record.erase("seconds");
-  return record;
-}
-
-void expect_same_run(const std::string& left, const std::string& right) {
-  EXPECT_TRUE(content_of(left + "/model.safetensors") ==
-              content_of(right + "/model.safetensors"));
-  EXPECT_EQ(content_of(left + "/metrics.csv"), content_of(right + "/metrics.csv"));
-  EXPECT_EQ(record_of(left), record_of(right));
-  EXPECT_EQ(content_below(left).size(), content_below(right).size());
 }
 
 /// A fit of some 40 epochs with a checkpoint after each.
