@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kShownLoci = 20;
 
-struct Given {
+struct ClumpGiven {
   std::string table, bfile, out;
   AssociationFields fields;
   ClumpOptions options;
@@ -36,7 +36,8 @@ std::vector<std::int64_t> people_of(const Genotypes& genotypes, bool nonfounders
   return rows;
 }
 
-void warn_of_unknown(const Given& given, const MatchedTests& tests, Console& console) {
+void warn_of_unknown(const ClumpGiven& given, const MatchedTests& tests,
+                     Console& console) {
   if (tests.unknown_index == 0) return;
   console.warning(fmt::format(
       "{}: {} with p-values up to {:g} not in {}.bim and left out, the first is '{}'",
@@ -46,8 +47,9 @@ void warn_of_unknown(const Given& given, const MatchedTests& tests, Console& con
       given.options.p1, given.bfile, tests.first_unknown_index));
 }
 
-void print_report(const Given& given, const Genotypes& genotypes, std::size_t people,
-                  const MatchedTests& tests, const std::vector<Locus>& loci) {
+void print_report(const ClumpGiven& given, const Genotypes& genotypes,
+                  std::size_t people, const MatchedTests& tests,
+                  const std::vector<Locus>& loci) {
   const auto with_p = std::count_if(tests.p.begin(), tests.p.end(),
                                     [](double p) { return !std::isnan(p); });
   const auto& options = given.options;
@@ -77,7 +79,7 @@ void print_report(const Given& given, const Genotypes& genotypes, std::size_t pe
   if (loci.size() > kShownLoci) fmt::print("and {} more\n", loci.size() - kShownLoci);
 }
 
-void run_clump(const Given& given, Console& console) {
+void run_clump(const ClumpGiven& given, Console& console) {
   const std::string out = given.out + ".loci.tsv";
   check_not_an_input(out, {given.table, given.bfile + ".bed", given.bfile + ".bim",
                            given.bfile + ".fam"});
@@ -95,7 +97,7 @@ void run_clump(const Given& given, Console& console) {
 }  // namespace
 
 void add_clump(CLI::App& app, Console& console) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<ClumpGiven>();
   auto* verb = app.add_subcommand(
       "clump", "Group associated variants into loci, as plink 1.9's --clump does");
   auto& options = given->options;

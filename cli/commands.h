@@ -18,6 +18,10 @@ const std::atomic<bool>& stop_requested(const std::string& says = "");
 inline constexpr const char* kStopsAfterEpoch =
     "stopping after this epoch; a second signal stops at once";
 
+/// Of the verb that is a program of its own.
+inline constexpr const char* kReproduceHelp =
+    "Run the paper's experiments beside its numbers";
+
 void add_simulate(CLI::App& app, Console& console);
 void add_fit(CLI::App& app, Console& console);
 void add_sweep(CLI::App& app, Console& console);

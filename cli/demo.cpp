@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "commands.h"
-#include "kinflow/reproduce/experiments.h"
 #include "kinflow/reproduce/teaser.h"
 #include "options.h"
 
@@ -14,7 +13,6 @@ namespace kinflow::cli {
 
 void add_demo(CLI::App& app, Console& console) {
   auto given = std::make_shared<TeaserOptions>();
-  given->seed = kFirstSeed;
   auto* verb = app.add_subcommand(
       "demo", "Simulate, fit with and without dependence, compare, draw a picture");
   verb->add_option("--out", given->directory, "Folder to write")->required();

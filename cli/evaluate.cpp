@@ -18,7 +18,7 @@
 namespace kinflow::cli {
 namespace {
 
-struct Given {
+struct EvaluateGiven {
   std::string run, table, given, device = "cpu";
   DependenceGiven dependence;
   std::vector<double> parameter;
@@ -59,7 +59,7 @@ void print(const Likelihood& likelihood, const TableRows* observed, bool as_json
 }
 
 // Without a word on the dependence of given rows it is that of the training groups.
-DependenceGiven dependence_of(const Given& given, const Model& model) {
+DependenceGiven dependence_of(const EvaluateGiven& given, const Model& model) {
   auto dependence = given.dependence;
   const bool by_group = model.dependence.kind == DependenceKind::blocks;
   if (!given.given.empty() && !dependence.any_or_time() && by_group) {
@@ -68,7 +68,7 @@ DependenceGiven dependence_of(const Given& given, const Model& model) {
   return dependence;
 }
 
-Likelihood score(const Given& given, const Model& model, const TableRows& rows,
+Likelihood score(const EvaluateGiven& given, const Model& model, const TableRows& rows,
                  const TableRows* observed, Console& console) {
   const auto& instead = given.parameter;
   const auto dependence = dependence_of(given, model);
@@ -91,7 +91,7 @@ Likelihood score(const Given& given, const Model& model, const TableRows& rows,
 }
 
 // Rows that depend on each other, and on observed ones, are needed all at once.
-void evaluate_together(const Given& given, const Model& model,
+void evaluate_together(const EvaluateGiven& given, const Model& model,
                        const ColumnChoice& columns, Console& console) {
   const auto table = read_table(given.table);
   const auto rows = read_rows(table, columns);
@@ -110,7 +110,7 @@ void evaluate_together(const Given& given, const Model& model,
   print(likelihood, known, given.json);
 }
 
-void run(const Given& given, const std::string& model_path, Console& console) {
+void run(const EvaluateGiven& given, const std::string& model_path, Console& console) {
   if (!given.out.empty()) {
     table_format(given.out);
     auto inputs = input_files(given.dependence.resolve());
@@ -138,7 +138,8 @@ void run(const Given& given, const std::string& model_path, Console& console) {
   print(likelihood, nullptr, given.json);
 }
 
-void run_images(const Given& given, const std::string& model, Console& console) {
+void run_images(const EvaluateGiven& given, const std::string& model,
+                Console& console) {
   auto images = given.images;
   images.model = model;
   images.path = given.table;
@@ -151,7 +152,7 @@ void run_images(const Given& given, const std::string& model, Console& console) 
 }  // namespace
 
 void add_evaluate(CLI::App& app, Console& console) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<EvaluateGiven>();
   auto* verb = app.add_subcommand("evaluate",
                                   "Likelihood of a table or of images under a model");
   verb->add_option("run", given->run, "Run folder or model file")->required();

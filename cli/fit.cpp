@@ -16,7 +16,7 @@ namespace kinflow::cli {
 namespace {
 
 // What was typed.
-struct Given {
+struct FitVerbGiven {
   FitGiven fit;
   ImageFitGiven images;
   std::string resume, out;
@@ -35,7 +35,7 @@ void check_alone(const CLI::App& verb) {
   }
 }
 
-FitPlace place_of(const Given& given, double checkpoint_seconds) {
+FitPlace place_of(const FitVerbGiven& given, double checkpoint_seconds) {
   const bool resume = !given.resume.empty();
   return {.directory = resume ? given.resume : given.out,
           .resume = resume,
@@ -43,7 +43,7 @@ FitPlace place_of(const Given& given, double checkpoint_seconds) {
           .stop = &stop_requested(kStopsAfterEpoch)};
 }
 
-void fit_table(const Given& given, const CLI::App& verb, Console& console) {
+void fit_table(const FitVerbGiven& given, const CLI::App& verb, Console& console) {
   if (given.resume.empty()) check_options_for(verb, ModelKind::table);
   if (given.fit.flow == "glow") {
     throw InputError("--flow: expected --images beside glow, found none");
@@ -63,7 +63,7 @@ void fit_table(const Given& given, const CLI::App& verb, Console& console) {
              fmt::format("{:.1f}", result.seconds));
 }
 
-void fit_image_set(const Given& given, const CLI::App& verb, Console& console) {
+void fit_image_set(const FitVerbGiven& given, const CLI::App& verb, Console& console) {
   const auto place = place_of(given, kImageCheckpointSeconds);
   const auto chosen = place.resume ? read_image_run_request(given.resume)
                                    : given.images.resolve(verb, given.fit);
@@ -83,7 +83,7 @@ void fit_image_set(const Given& given, const CLI::App& verb, Console& console) {
 }  // namespace
 
 void add_fit(CLI::App& app, Console& console) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<FitVerbGiven>();
   auto* verb = app.add_subcommand("fit", "Train a flow on dependent rows or images");
   add_fit_options(*verb, given->fit);
   add_image_fit_options(*verb, given->fit, given->images);

@@ -17,7 +17,7 @@ namespace {
 
 using Kind = SnpRelationshipKind;
 
-struct Given {
+struct GrmGiven {
   GenotypeGiven genotypes;
   std::string kind = "standardized", out;
   bool loco = false, gemma = false;
@@ -36,7 +36,7 @@ struct Given {
 /// Writes matrices and remembers what to say of them.
 class MatrixWriter {
  public:
-  MatrixWriter(const Given& given, Console& console)
+  MatrixWriter(const GrmGiven& given, Console& console)
       : given_(given),
         console_(console),
         table_({{"file", Align::kLeft}, {"people"}, {"variants"}, {"mean diagonal"}}) {}
@@ -53,12 +53,12 @@ class MatrixWriter {
   std::string table() const { return table_.plain(); }
 
  private:
-  const Given& given_;
+  const GrmGiven& given_;
   Console& console_;
   TextTable table_;
 };
 
-void make_matrices(const Given& given, Console& console) {
+void make_matrices(const GrmGiven& given, Console& console) {
   const Genotypes genotypes(given.genotypes.prefix);
   auto filters = given.genotypes.variants;
   filters.without_haploid = filters.chromosomes.empty();
@@ -84,7 +84,7 @@ void make_matrices(const Given& given, Console& console) {
 }  // namespace
 
 void add_grm(CLI::App& app, Console& console) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<GrmGiven>();
   auto* verb =
       app.add_subcommand("grm", "Compute relationship matrices from genotypes");
   add_genotype_options(*verb, given->genotypes);

@@ -37,7 +37,7 @@ const Names<SnpRelationshipKind> kKinds = {
     {"centered", SnpRelationshipKind::centered},
     {"standardized", SnpRelationshipKind::standardized}};
 
-struct Given {
+struct GwasGiven {
   GwasRequest request;
   GenotypeGiven genotypes;
   FitGiven fit;
@@ -48,7 +48,7 @@ struct Given {
   GwasRequest resolve() const;
 };
 
-GwasRequest Given::resolve() const {
+GwasRequest GwasGiven::resolve() const {
   auto made = request;
   auto& data = made.data;
   data.bfile = genotypes.prefix;
@@ -85,7 +85,7 @@ GwasRequest Given::resolve() const {
   return made;
 }
 
-void add_table_options(CLI::App& verb, Given& given) {
+void add_table_options(CLI::App& verb, GwasGiven& given) {
   auto& data = given.request.data;
   verb.add_option("--pheno", data.traits.path,
                   "Table of traits with a header: FID and IID, or IID, and numbers")
@@ -102,7 +102,7 @@ void add_table_options(CLI::App& verb, Given& given) {
              "What -9 stands for; careful: missing, unless values near it are there");
 }
 
-void add_relationship_options(CLI::App& verb, Given& given) {
+void add_relationship_options(CLI::App& verb, GwasGiven& given) {
   auto& data = given.request.data;
   auto* grm =
       verb.add_option("--grm", given.grm,
@@ -125,7 +125,7 @@ void add_relationship_options(CLI::App& verb, Given& given) {
       ->check(number_in(0, 1e7));
 }
 
-void add_test_options(CLI::App& verb, Given& given) {
+void add_test_options(CLI::App& verb, GwasGiven& given) {
   auto& request = given.request;
   add_choice(verb, "--transform", given.transform, kTransforms,
              "What becomes of the traits before the tests");
@@ -200,7 +200,8 @@ std::vector<std::string> relationship_files(const GwasData& data) {
   return files;
 }
 
-std::vector<std::string> input_files(const Given& given, const GwasRequest& request) {
+std::vector<std::string> input_files(const GwasGiven& given,
+                                     const GwasRequest& request) {
   auto files = given.genotypes.inputs();
   files.push_back(request.data.traits.path);
   files.push_back(request.data.covariates.path);
@@ -210,7 +211,7 @@ std::vector<std::string> input_files(const Given& given, const GwasRequest& requ
   return files;
 }
 
-void run(const Given& given, const CLI::App& verb, Console& console) {
+void run(const GwasGiven& given, const CLI::App& verb, Console& console) {
   auto request = given.resolve();
   set_threads(request.threads);
   const auto inputs = input_files(given, request);
@@ -237,7 +238,7 @@ void run(const Given& given, const CLI::App& verb, Console& console) {
 }  // namespace
 
 void add_gwas(CLI::App& app, Console& console) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<GwasGiven>();
   prefer(default_trait_flow(/*adjusted=*/true), given->fit);
   auto* verb = app.add_subcommand(
       "gwas", "Test variants for association with traits of related people, jointly");

@@ -105,14 +105,14 @@ nlohmann::json part_of(const nlohmann::json& json, const std::string& key,
 
 // Standard errors, intervals and the test of independence, given the flow.
 void print_inference(const nlohmann::json& record) {
-  using Kind = nlohmann::json::value_t;
-  const auto inference = part_of(record, "inference", Kind::object);
+  using ValueKind = nlohmann::json::value_t;
+  const auto inference = part_of(record, "inference", ValueKind::object);
   TextTable table({{"given the flow", Align::kLeft},
                    {"estimate"},
                    {"standard error"},
                    {"95% from"},
                    {"to"}});
-  const auto estimates = part_of(inference, "estimates", Kind::array);
+  const auto estimates = part_of(inference, "estimates", ValueKind::array);
   const auto shown = std::min(kShownEstimates, estimates.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& row = estimates[i];
@@ -121,7 +121,7 @@ void print_inference(const nlohmann::json& record) {
                    number_at(row, "standard_error"), number_at(row, "low"),
                    number_at(row, "high")});
   }
-  const auto profile = part_of(inference, "profile_interval", Kind::object);
+  const auto profile = part_of(inference, "profile_interval", ValueKind::object);
   if (!profile.empty()) {
     table.add_row(
         {text_at(estimates.empty() ? nlohmann::json() : estimates[0], "/parameter") +
@@ -132,12 +132,12 @@ void print_inference(const nlohmann::json& record) {
   if (estimates.size() > shown) {
     fmt::print("... and {} more (--json shows all)\n", estimates.size() - shown);
   }
-  const auto test = part_of(inference, "independence_test", Kind::object);
+  const auto test = part_of(inference, "independence_test", ValueKind::object);
   if (!test.empty()) {
     fmt::print("\ntest of independence: likelihood ratio {}, p {}\n",
                number_at(test, "statistic"), number_at(test, "p_value"));
   }
-  const auto pooling = part_of(inference, "pooling", Kind::object);
+  const auto pooling = part_of(inference, "pooling", ValueKind::object);
   if (!pooling.empty()) {
     fmt::print(
         "\ncommon law of the correlations: logit rho has mean {}, deviation {}\n",

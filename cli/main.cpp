@@ -1,17 +1,11 @@
 // Entry point of kinflow. LibTorch takes longer to load than some verbs take to run:
-// those that need no tensors run here, and kinflow-tensors, which stands beside this
-// program, does everything else.
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <filesystem>
+// those that need no tensors run here; kinflow-reproduce and kinflow-tensors, which
+// stand beside this program, do everything else.
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "commands.h"
-#include "kinflow/core/error.h"
+#include "programs.h"
 #include "run_verbs.h"
 
 namespace {
@@ -34,24 +28,19 @@ bool needs_no_tensors(std::span<char*> arguments) {
   return verb == "grm" || verb == "clump" || (verb == "gwas" && has_no_flow(arguments));
 }
 
-/// Returns only where it fails.
-int become_tensor_program(char** arguments) {
-  constexpr int kNotFound = 127;
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto path = (self.parent_path() / "kinflow-tensors").string();
-  if (!error) execv(path.c_str(), arguments);
-  std::fprintf(stderr, "kinflow: %s\n", kinflow::system_message(path, "run").c_str());
-  return kNotFound;
+const char* program_for(std::span<char*> arguments) {
+  if (arguments.size() >= 2 && arguments[1] == std::string_view("reproduce")) {
+    return "kinflow-reproduce";
+  }
+  return "kinflow-tensors";
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace kinflow;
-  if (!needs_no_tensors({argv, static_cast<std::size_t>(argc)})) {
-    return become_tensor_program(argv);
-  }
+  const std::span arguments(argv, static_cast<std::size_t>(argc));
+  if (!needs_no_tensors(arguments)) return cli::become(program_for(arguments), argv);
   return cli::run_verbs(argc, argv, [](CLI::App& app, cli::Console& console) {
     cli::add_grm(app, console);
     cli::add_gwas(app, console);

@@ -20,13 +20,13 @@ namespace {
 constexpr std::size_t kShownTwins = 10;
 
 // What both verbs read.
-struct Given {
+struct RelationshipGiven {
   std::string file, ids, format, out;
   std::optional<double> threshold;
   bool rescale = false, listed_only = false, json = false;
 };
 
-RelationshipFile read(const Given& given) {
+RelationshipFile read(const RelationshipGiven& given) {
   RelationshipOptions options{
       .ids = given.ids, .format = {}, .drop_unlisted_parents = given.listed_only};
   if (!given.format.empty()) {
@@ -35,7 +35,7 @@ RelationshipFile read(const Given& given) {
   return read_relationship(given.file, options);
 }
 
-void add_input_options(CLI::App& verb, Given& given) {
+void add_input_options(CLI::App& verb, RelationshipGiven& given) {
   verb.add_option("file", given.file,
                   "Relationship matrix or pedigree, or GCTA's prefix")
       ->required();
@@ -117,7 +117,7 @@ void print_text(const RelationshipFile& file, const RelationshipCheck& check) {
 }
 
 void add_check(CLI::App& parent, Console& console) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<RelationshipGiven>();
   auto* verb = parent.add_subcommand("check", "Check symmetry, scale, definiteness");
   add_input_options(*verb, *given);
   verb->add_flag("--json", given->json, "Print JSON");
@@ -135,7 +135,7 @@ void add_check(CLI::App& parent, Console& console) {
 }
 
 void add_convert(CLI::App& parent, Console& console) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<RelationshipGiven>();
   auto* verb = parent.add_subcommand("convert", "Write a matrix in another format");
   add_input_options(*verb, *given);
   verb->add_option("--sparsify", given->threshold,

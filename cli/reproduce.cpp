@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kQuickSeeds = 2;
 
 // What the experiments have in common, as typed.
-struct Given {
+struct ReproduceGiven {
   ExperimentOptions options;
   std::optional<std::int64_t> seeds;
   std::string page;
@@ -30,7 +30,7 @@ using Run = std::function<ExperimentReport(const ExperimentOptions&)>;
 CLI::App* add_experiment(CLI::App& app, const std::string& name,
                          const std::string& help, const Run& run,
                          std::int64_t seeds = ExperimentOptions{}.seeds) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<ReproduceGiven>();
   auto* verb = app.add_subcommand(name, help);
   auto& options = given->options;
   auto* out = verb->add_option("--out", options.directory, "Folder of the results");
@@ -108,8 +108,7 @@ void add_lfw(CLI::App& app, Console& console) {
 }  // namespace
 
 void add_reproduce(CLI::App& app, Console& console) {
-  auto* reproduce =
-      app.add_subcommand("reproduce", "Run the paper's experiments beside its numbers");
+  auto* reproduce = app.add_subcommand("reproduce", kReproduceHelp);
   reproduce->require_subcommand(1);
   auto part = std::make_shared<std::string>("both");
   const Names<Table1Part> parts = {{"blocks", Table1Part::blocks},

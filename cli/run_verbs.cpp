@@ -1,6 +1,7 @@
 // Parses the verbs and turns failures into exit codes.
 #include "run_verbs.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -69,6 +70,14 @@ const std::atomic<bool>& kinflow::cli::stop_requested(const std::string& says) {
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
   return stop;
+}
+
+void kinflow::cli::keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kLargestKept = 1 << 30;
+  mallopt(M_MMAP_THRESHOLD, kLargestKept);
+  mallopt(M_TRIM_THRESHOLD, kLargestKept);
+#endif
 }
 
 int kinflow::cli::run_verbs(int argc, char** argv, const AddVerbs& add_verbs) {

@@ -20,7 +20,7 @@
 namespace kinflow::cli {
 namespace {
 
-struct Given {
+struct SampleGiven {
   std::string run, given, rows_of, out;
   DependenceGiven dependence;
   std::vector<std::int64_t> block_sizes;
@@ -53,7 +53,7 @@ NewRows labelled_rows(std::vector<std::string> labels, const std::string& column
   return fresh;
 }
 
-NewRows rows_of_table(const Given& given, const DependenceRequest& request,
+NewRows rows_of_table(const SampleGiven& given, const DependenceRequest& request,
                       const Model& model) {
   const auto table = read_table(given.rows_of);
   NewRows fresh{.rows = read_rows(table, {.context = model.context_columns,
@@ -75,7 +75,7 @@ NewRows rows_of_table(const Given& given, const DependenceRequest& request,
 }
 
 // The sizes in turn until there are as many rows as asked for; the last block is cut.
-std::vector<std::int64_t> sizes_for(const Given& given) {
+std::vector<std::int64_t> sizes_for(const SampleGiven& given) {
   if (!given.rows) return given.block_sizes;
   std::vector<std::int64_t> sizes;
   std::int64_t left = *given.rows;
@@ -105,15 +105,16 @@ std::vector<std::string> repeat_each(const std::vector<std::string>& labels,
   return repeated;
 }
 
-std::int64_t needed_rows(const Given& given) {
+std::int64_t needed_rows(const SampleGiven& given) {
   if (given.rows) return *given.rows;
   throw InputError("sample: expected --rows N or --for TABLE, found neither");
 }
 
 // Without ids the rows to draw are those that follow the observed ones in the file, or
 // in the training table.
-std::int64_t rows_that_follow(const Given& given, const DependenceRequest& request,
-                              const Model& model, const TableRows* observed) {
+std::int64_t rows_that_follow(const SampleGiven& given,
+                              const DependenceRequest& request, const Model& model,
+                              const TableRows* observed) {
   if (!request.unstructured) return needed_rows(given);
   const auto all = model.dependence.unstructured_rows();
   const auto known = observed == nullptr ? 0 : observed->data.size(0);
@@ -130,7 +131,7 @@ void check_no_context(const Model& model) {
       "model has context columns");
 }
 
-NewRows rows_to_draw(const Given& given, const DependenceRequest& request,
+NewRows rows_to_draw(const SampleGiven& given, const DependenceRequest& request,
                      const Model& model, const TableRows* observed) {
   if (!given.rows_of.empty()) return rows_of_table(given, request, model);
   check_no_context(model);
@@ -154,7 +155,7 @@ NewRows rows_to_draw(const Given& given, const DependenceRequest& request,
 }
 
 // Options that would have no effect are mistakes.
-void check_options(const Given& given, const Model& model) {
+void check_options(const SampleGiven& given, const Model& model) {
   const bool dependent = given.dependence.any_or_time() || !given.block_sizes.empty() ||
                          !given.given.empty();
   if (!given.parameter.empty() && !dependent) {
@@ -178,7 +179,7 @@ void check_options(const Given& given, const Model& model) {
 }
 
 // What was said of the dependence, or what follows from the model.
-DependenceRequest request_of(const Given& given, const Model& model) {
+DependenceRequest request_of(const SampleGiven& given, const Model& model) {
   auto request = given.dependence.resolve();
   const bool is_said = given.dependence.any_or_time();
   if (!is_said && !given.given.empty() && model.dependence.column.empty()) {
@@ -200,8 +201,8 @@ struct Drawn {
   std::vector<TextColumn> text;
 };
 
-Drawn draw(const Given& given, const DependenceRequest& request, const Model& model,
-           Console& console) {
+Drawn draw(const SampleGiven& given, const DependenceRequest& request,
+           const Model& model, Console& console) {
   Random random(given.seed, stream(Purpose::draws));
   TableRows observed;
   if (!given.given.empty()) {
@@ -236,7 +237,7 @@ Drawn draw(const Given& given, const DependenceRequest& request, const Model& mo
   return drawn;
 }
 
-void draw_independent(const Given& given, const DependenceRequest& request,
+void draw_independent(const SampleGiven& given, const DependenceRequest& request,
                       const Model& model, Console& console) {
   if (given.rows_of.empty()) check_no_context(model);
   draw_table(model,
@@ -248,7 +249,7 @@ void draw_independent(const Given& given, const DependenceRequest& request,
              {.threads = given.threads, .stop = &stop_requested()}, console);
 }
 
-void run(const Given& given, const std::string& model_path, Console& console) {
+void run(const SampleGiven& given, const std::string& model_path, Console& console) {
   if (given.out.empty()) throw InputError("--out is required (see --help)");
   table_format(given.out);
   auto inputs = input_files(given.dependence.resolve());
@@ -271,7 +272,7 @@ void run(const Given& given, const std::string& model_path, Console& console) {
               drawn.text);
 }
 
-void run_images(const Given& given, const std::string& model, Console& console) {
+void run_images(const SampleGiven& given, const std::string& model, Console& console) {
   auto images = given.images;
   images.model = model;
   images.known = given.given;
@@ -285,7 +286,7 @@ void run_images(const Given& given, const std::string& model, Console& console) 
 }  // namespace
 
 void add_sample(CLI::App& app, Console& console) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<SampleGiven>();
   auto* verb = app.add_subcommand("sample", "Draw rows or images from a model");
   verb->add_option("run", given->run, "Run folder or model file")->required();
   verb->add_option("--rows,--n", given->rows,

@@ -20,7 +20,6 @@
 #include "kinflow/evaluate/image_draws.h"
 #include "kinflow/images/write_png.h"
 #include "kinflow/report/sample_sheet.h"
-#include "kinflow/reproduce/image_method_score.h"
 
 namespace kinflow::cli {
 namespace {
@@ -28,8 +27,8 @@ namespace {
 // On a sheet of people whose images are known.
 constexpr std::size_t kShownPeople = 30;
 
-/// Drawn images of people, as many of each.
-struct Drawn {
+/// DrawnImages images of people, as many of each.
+struct DrawnImages {
   at::Tensor pixels;                // [people x each, C, H, W], of 8 bits
   std::vector<std::string> people;  // their names
   std::int64_t each = 1;
@@ -43,6 +42,13 @@ std::vector<std::uint8_t> bytes_of(const at::Tensor& pixels) {
   return {first, first + whole.numel()};
 }
 
+SheetImages sheet_of(const at::Tensor& pixels) {
+  return {.channels = static_cast<int>(pixels.size(1)),
+          .height = static_cast<int>(pixels.size(2)),
+          .width = static_cast<int>(pixels.size(3)),
+          .values = bytes_of(pixels)};
+}
+
 // A person's name as that of a folder.
 void check_folder_name(const std::string& person) {
   // Hidden folders are not read again.
@@ -54,7 +60,7 @@ void check_folder_name(const std::string& person) {
       in_quotes(person)));
 }
 
-void write_folder(const std::string& directory, const Drawn& drawn) {
+void write_folder(const std::string& directory, const DrawnImages& drawn) {
   make_whole_folder(directory, [&](const std::string& into) {
     for (std::int64_t i = 0; i < drawn.pixels.size(0); ++i) {
       const auto pixels = drawn.pixels[i];
@@ -76,7 +82,7 @@ void write_folder(const std::string& directory, const Drawn& drawn) {
 }
 
 // A row for each of the first people: one known image, then those drawn.
-std::vector<SheetRow> rows_by_person(const Drawn& drawn, const ImageSet& set) {
+std::vector<SheetRow> rows_by_person(const DrawnImages& drawn, const ImageSet& set) {
   const auto known = spread_to_eight_bits(rows_of(set).pixels, set.bits);
   std::vector<SheetRow> rows;
   for (std::size_t person = 0; person < std::min(kShownPeople, drawn.people.size());
@@ -85,7 +91,7 @@ std::vector<SheetRow> rows_by_person(const Drawn& drawn, const ImageSet& set) {
     const auto first =
         std::find(set.person.begin(), set.person.end(), number) - set.person.begin();
     rows.push_back({.label = drawn.people[person],
-                    .images = sheet_images(at::cat(
+                    .images = sheet_of(at::cat(
                         {known.narrow(0, first, 1),
                          drawn.pixels.narrow(0, number * drawn.each, drawn.each)}))});
   }
@@ -132,7 +138,7 @@ std::vector<std::string> new_people(std::int64_t count) {
   return names;
 }
 
-void write_images(const std::string& path, const Drawn& drawn) {
+void write_images(const std::string& path, const DrawnImages& drawn) {
   if (!is_array(path)) {
     write_folder(path, drawn);
     return;
@@ -142,7 +148,7 @@ void write_images(const std::string& path, const Drawn& drawn) {
 }
 
 // A sheet that cannot be drawn fails before anything is written.
-void write_all(const SampleImagesGiven& given, const Drawn& drawn,
+void write_all(const SampleImagesGiven& given, const DrawnImages& drawn,
                const std::function<SampleSheet()>& make_sheet) {
   std::optional<Canvas> sheet;
   if (!given.sheet.empty()) sheet = draw_sample_sheet(make_sheet());
@@ -152,14 +158,14 @@ void write_all(const SampleImagesGiven& given, const Drawn& drawn,
 
 void draw_new(const SampleImagesGiven& given, const ImageModel& model,
               const ImageDrawOptions& options) {
-  const Drawn drawn{
+  const DrawnImages drawn{
       .pixels = spread_to_eight_bits(draw_images(model, options), model.bits()),
       .people = new_people(options.count),
       .each = 1};
   write_all(given, drawn, [&] {
     const auto columns = std::ceil(std::sqrt(static_cast<double>(options.count)));
-    return SampleSheet{.rows = sheet_rows(sheet_images(drawn.pixels),
-                                          static_cast<std::size_t>(columns))};
+    return SampleSheet{
+        .rows = sheet_rows(sheet_of(drawn.pixels), static_cast<std::size_t>(columns))};
   });
 }
 
@@ -169,7 +175,8 @@ void draw_given(const SampleImagesGiven& given, const ImageModel& model,
   for (const auto& note : read.report.notes()) console.info(note);
   const auto& set = read.set;
   check_shape(model, set, given.known);
-  Drawn drawn{.pixels = {}, .people = names_of_people(set), .each = options.count};
+  DrawnImages drawn{
+      .pixels = {}, .people = names_of_people(set), .each = options.count};
   if (!given.out.empty() && !is_array(given.out)) {
     for (const auto& person : drawn.people) check_folder_name(person);
   }

@@ -18,7 +18,7 @@
 namespace kinflow::cli {
 namespace {
 
-struct Given {
+struct SimulateGiven {
   bool is_cohort = false;
   bool are_images = false;
   std::uint64_t seed = 0;
@@ -40,7 +40,7 @@ struct Given {
   SimulateImagesOptions images;
 };
 
-void add_shape_options(CLI::App& verb, Given& given) {
+void add_shape_options(CLI::App& verb, SimulateGiven& given) {
   auto& options = given.options;
   given.rows = verb.add_option("--rows", options.rows,
                                "Training rows or images (if not given: relationship "
@@ -63,7 +63,7 @@ void add_shape_options(CLI::App& verb, Given& given) {
           ->check(number_in(0, 1))};
 }
 
-void add_cohort_options(CLI::App& verb, Given& given) {
+void add_cohort_options(CLI::App& verb, SimulateGiven& given) {
   verb.add_flag(
       "--cohort", given.is_cohort,
       "A cohort with genotypes and biomarkers; the options below are its own");
@@ -119,7 +119,7 @@ void add_cohort_options(CLI::App& verb, Given& given) {
   given.of_cohorts.push_back(add_threads(verb, given.work.threads));
 }
 
-void add_image_options(CLI::App& verb, Given& given) {
+void add_image_options(CLI::App& verb, SimulateGiven& given) {
   verb.add_flag("--images", given.are_images,
                 "Images of people, a few with most of them; the options below are its "
                 "own, besides --rows, --valid-rows and --test-rows");
@@ -145,7 +145,7 @@ void refuse(const std::vector<CLI::Option*>& options, const char* expected) {
   }
 }
 
-void simulate_shape(Given& given, Console& console) {
+void simulate_shape(SimulateGiven& given, Console& console) {
   auto& chosen = given.options;
   chosen.seed = given.seed;
   chosen.shape = plane_shape(given.shape);
@@ -164,7 +164,7 @@ void simulate_shape(Given& given, Console& console) {
                   simulation.entropy_nats));
 }
 
-void simulate_people(Given& given) {
+void simulate_people(SimulateGiven& given) {
   auto& chosen = given.cohort;
   chosen.seed = given.seed;
   if (!given.families.empty()) {
@@ -178,7 +178,7 @@ void simulate_people(Given& given) {
   fmt::print("{}", cohort_report(cohort));
 }
 
-void simulate_pictures(Given& given, Console& console) {
+void simulate_pictures(SimulateGiven& given, Console& console) {
   auto& chosen = given.images;
   if (chosen.side % 4 != 0) {
     throw InputError(
@@ -197,7 +197,7 @@ void simulate_pictures(Given& given, Console& console) {
 }
 
 /// InputError for options that the chosen kind of data does not take.
-void check_kind(const Given& given) {
+void check_kind(const SimulateGiven& given) {
   if (given.is_cohort && given.are_images) {
     throw InputError("--images: expected none with --cohort, found it");
   }
@@ -217,7 +217,7 @@ void check_kind(const Given& given) {
 }  // namespace
 
 void add_simulate(CLI::App& app, Console& console) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<SimulateGiven>();
   auto* verb = app.add_subcommand(
       "simulate",
       "Simulate the paper's dependent data, a cohort with genotypes, or images");

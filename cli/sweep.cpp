@@ -24,7 +24,7 @@ using nlohmann::json;
 
 constexpr std::size_t kMostRuns = 1'000'000;
 
-struct Given {
+struct SweepGiven {
   std::string specification, out, resume, device = "cpu";
   std::int64_t threads = 1, most_replicas = 0;
   double checkpoint_seconds = SweepPlace{}.checkpoint_seconds;
@@ -220,7 +220,7 @@ json kept_specification(const json& runs, const std::string& device) {
           {"folder", std::filesystem::current_path().string()}};
 }
 
-void run(Given given, bool resume, bool has_device, Console& console) {
+void run(SweepGiven given, bool resume, bool has_device, Console& console) {
   if (resume != given.specification.empty() || resume != given.out.empty()) {
     throw InputError(
         "sweep: expected SPEC.json and --out DIR, or --resume DIR alone (see --help)");
@@ -273,7 +273,7 @@ void run(Given given, bool resume, bool has_device, Console& console) {
 }  // namespace
 
 void add_sweep(CLI::App& app, Console& console) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<SweepGiven>();
   auto* verb = app.add_subcommand("sweep", "Train many flows at once");
   verb->add_option("spec", given->specification,
                    "JSON file: what is fixed, and what varies (docs/cli.md)");

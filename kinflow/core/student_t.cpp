@@ -63,8 +63,8 @@ double tail_of_many_degrees(double t, double degrees) {
 // The fraction 1 / (1 + d1 / (1 + d2 / ...)) by which a B(a, b) I_x(a, b) differs from
 // x^a (1 - x)^b, by Lentz's method; x below (a + 1) / (a + b + 2).
 double beta_fraction(double a, double b, double x) {
-  constexpr int kMostTerms = 10'000;
-  constexpr double kPrecision = 1e-16, kTiny = 1e-300;
+  constexpr int kMostFractionTerms = 10'000;
+  constexpr double kFractionPrecision = 1e-16, kTiny = 1e-300;
   const auto away_from_zero = [](double v) { return std::abs(v) < kTiny ? kTiny : v; };
   double numerator = 1;
   double denominator = 1 / away_from_zero(1 - (a + b) * x / (a + 1));
@@ -74,11 +74,11 @@ double beta_fraction(double a, double b, double x) {
     numerator = away_from_zero(1 + term / numerator);
     fraction *= numerator * denominator;
   };
-  for (int m = 1; m <= kMostTerms; ++m) {
+  for (int m = 1; m <= kMostFractionTerms; ++m) {
     const double a2m = a + 2 * m;
     extend(m * (b - m) * x / ((a2m - 1) * a2m));
     extend(-(a + m) * (a + b + m) * x / (a2m * (a2m + 1)));
-    if (std::abs(numerator * denominator - 1) <= kPrecision) return fraction;
+    if (std::abs(numerator * denominator - 1) <= kFractionPrecision) return fraction;
   }
   throw NumericalError(
       fmt::format("[student_t_tail] the incomplete beta function of {}, {} at {} does "

@@ -10,14 +10,13 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/row_sets.h"
+#include "kinflow/core/size.h"
 
 namespace kinflow {
 namespace {
 
 constexpr double kRounding = 1e-8;
 constexpr std::size_t kNamedRows = 5;
-
-std::size_t to_size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 /// The first few rows of a list, for messages.
 std::string row_names(const RelationshipFile& file,

@@ -23,7 +23,7 @@ namespace kinflow {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kMaxDimensions = 32;
+constexpr std::size_t kMostNpyDimensions = 32;
 constexpr std::string_view kDtypes =
     "float32, float64, int8 to int64, uint8 to uint64 or bool, little-endian";
 
@@ -121,7 +121,7 @@ class DictReader {
       std::int64_t value = 0;
       const auto [end, error] =
           std::from_chars(text_.data(), text_.data() + text_.size(), value);
-      if (error != std::errc() || value < 0 || result.size() == kMaxDimensions) {
+      if (error != std::errc() || value < 0 || result.size() == kMostNpyDimensions) {
         fail("malformed shape");
       }
       text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));

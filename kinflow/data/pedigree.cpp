@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/size.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/relationship_readers.h"
 #include "kinflow/data/text_lines.h"
@@ -18,8 +19,6 @@ namespace kinflow {
 namespace {
 
 constexpr std::size_t kNamedPeople = 6;
-
-std::size_t to_size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 bool is_unknown(std::string_view parent) {
   return parent == "0" || parent == "." || is_missing_cell(parent);

@@ -8,15 +8,14 @@
 #include <utility>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/size.h"
 
 namespace kinflow {
 namespace {
 
 constexpr double kSymmetryTolerance = 1e-6;
 constexpr double kUnitTolerance = 1e-12;
-constexpr std::size_t kTile = 64;
-
-std::size_t to_size(std::int64_t value) { return static_cast<std::size_t>(value); }
+constexpr std::size_t kMirrorTile = 64;
 
 /// Position of an entry of a sparse row, or of the next one.
 std::size_t lower_bound(const CompressedRows& sparse, std::int64_t row,
@@ -258,10 +257,10 @@ void make_symmetric(RelationshipFile& file) {
     return pairs.require_none();
   }
   // In tiles, so that both G_ij and G_ji stay in the cache.
-  for (std::size_t row = 0; row < n; row += kTile) {
-    for (std::size_t column = 0; column <= row; column += kTile) {
-      for (std::size_t i = row; i < std::min(row + kTile, n); ++i) {
-        for (std::size_t j = column; j < std::min(column + kTile, i); ++j) {
+  for (std::size_t row = 0; row < n; row += kMirrorTile) {
+    for (std::size_t column = 0; column <= row; column += kMirrorTile) {
+      for (std::size_t i = row; i < std::min(row + kMirrorTile, n); ++i) {
+        for (std::size_t j = column; j < std::min(column + kMirrorTile, i); ++j) {
           pairs.settle(i, j, file.dense[i * n + j], file.dense[j * n + i]);
         }
       }

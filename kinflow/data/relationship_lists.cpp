@@ -16,7 +16,7 @@
 namespace kinflow {
 namespace {
 
-constexpr std::int64_t kMaximumRows = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMostListedRows = std::numeric_limits<std::int32_t>::max();
 
 /// The cells of the current line, one after the other.
 class LineCells {
@@ -194,8 +194,8 @@ RelationshipFile read_grm_list(TextLines& lines) {
   double variants = 0;
   while (lines.next_filled()) {
     LineCells cells(lines);
-    const auto i = cells.integer("a row", 1, kMaximumRows);
-    const auto j = cells.integer("a column", 1, kMaximumRows);
+    const auto i = cells.integer("a row", 1, kMostListedRows);
+    const auto j = cells.integer("a column", 1, kMostListedRows);
     variants += cells.number("a number of variants");
     entries.push_back(entry(i - 1, j - 1, cells.number("a value")));
     cells.expect_end();
@@ -218,7 +218,7 @@ RelationshipFile read_grm_list(TextLines& lines) {
 RelationshipFile read_sparse_grm(TextLines& lines, std::int64_t rows) {
   std::vector<SparseEntry> entries;
   std::int64_t largest = -1;
-  const std::int64_t end = rows > 0 ? rows : kMaximumRows;
+  const std::int64_t end = rows > 0 ? rows : kMostListedRows;
   while (lines.next_filled()) {
     LineCells cells(lines);
     const auto i = cells.integer("a row", 0, end - 1);
@@ -248,10 +248,10 @@ RelationshipFile read_matrix_market(TextLines& lines) {
   LineCells sizes(lines);
   RelationshipFile file{.source = lines.source(),
                         .ids = {},
-                        .rows = sizes.integer("a number of rows", 1, kMaximumRows),
+                        .rows = sizes.integer("a number of rows", 1, kMostListedRows),
                         .dense = {},
                         .sparse = {}};
-  const auto columns = sizes.integer("a number of columns", 1, kMaximumRows);
+  const auto columns = sizes.integer("a number of columns", 1, kMostListedRows);
   if (columns != file.rows) {
     lines.fail(
         fmt::format("expected a square matrix, found {} x {}", file.rows, columns));

@@ -15,7 +15,7 @@
 namespace kinflow {
 namespace {
 
-enum Part : char { kTrain, kValid, kTest };
+enum Part : char { kTrainPart, kValidPart, kTestPart };
 
 struct HeldOutPart {
   Part part;
@@ -34,8 +34,8 @@ std::vector<HeldOutPart> held_out_parts(std::int64_t rows,
   }
   const auto n = static_cast<double>(rows);
   std::vector<HeldOutPart> parts;
-  if (test > 0) parts.push_back({.part = kTest, .wanted_rows = test * n});
-  if (valid > 0) parts.push_back({.part = kValid, .wanted_rows = valid * n});
+  if (test > 0) parts.push_back({.part = kTestPart, .wanted_rows = test * n});
+  if (valid > 0) parts.push_back({.part = kValidPart, .wanted_rows = valid * n});
   return parts;
 }
 
@@ -52,7 +52,7 @@ std::vector<Part> split_by_rows(std::int64_t rows,
                                 const std::vector<HeldOutPart>& parts,
                                 std::uint64_t seed) {
   check_enough(static_cast<std::size_t>(rows), parts, "rows");
-  std::vector<Part> part_of_row(static_cast<std::size_t>(rows), kTrain);
+  std::vector<Part> part_of_row(static_cast<std::size_t>(rows), kTrainPart);
   const std::vector<std::int64_t> order =
       Random(seed, stream(Purpose::split)).permutation(rows);
   std::size_t used = 0;
@@ -115,7 +115,7 @@ std::vector<Part> split_by_group(const std::vector<std::int64_t>& block_of_row,
   std::vector<Part> part_of_row;
   for (const std::int64_t block : block_of_row) {
     const auto found = part_of_block.find(block);
-    part_of_row.push_back(found == part_of_block.end() ? kTrain : found->second);
+    part_of_row.push_back(found == part_of_block.end() ? kTrainPart : found->second);
   }
   return part_of_row;
 }
@@ -137,7 +137,7 @@ std::vector<Part> split_by_time(const std::vector<double>& time_of_row,
   }
   check_enough(cuts.size() + (order.empty() ? 0 : 1), parts, "different times");
 
-  std::vector<Part> part_of_row(time_of_row.size(), kTrain);
+  std::vector<Part> part_of_row(time_of_row.size(), kTrainPart);
   std::size_t end = order.size();
   for (std::size_t p = 0; p < parts.size(); ++p) {
     // One cut remains for each part to come.
@@ -172,9 +172,9 @@ Split split(std::int64_t rows, const SplitOptions& options) {
                                     : split_by_rows(rows, parts, options.seed);
   Split result;
   for (std::size_t row = 0; row < n; ++row) {
-    auto& part = part_of_row[row] == kTrain   ? result.train
-                 : part_of_row[row] == kValid ? result.valid
-                                              : result.test;
+    auto& part = part_of_row[row] == kTrainPart   ? result.train
+                 : part_of_row[row] == kValidPart ? result.valid
+                                                  : result.test;
     part.push_back(static_cast<std::int64_t>(row));
   }
   return result;

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "kinflow/core/error.h"
+#include "kinflow/data/append_number.h"
 #include "kinflow/data/in_quotes.h"
 
 namespace kinflow {
@@ -23,11 +23,6 @@ namespace {
   fail(rows, row,
        fmt::format("expected every person once, found {} also in line {}",
                    in_quotes(rows.ids[row]), line));
-}
-
-void append_number(std::string& text, double value) {
-  char digits[32];
-  text.append(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
 }
 
 std::string header(const std::vector<std::string>& names) {

@@ -3,24 +3,19 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 #include <span>
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/zipped_file.h"
+#include "kinflow/data/append_number.h"
 #include "kinflow/data/npy.h"
 
 namespace kinflow {
 namespace {
 
 using Format = RelationshipFormat;
-
-void append_number(std::string& line, double value) {
-  char digits[32];
-  line.append(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
-}
 
 /// The number of variants behind the entry of row i and column j <= i; 1 where nothing
 /// is known of it.

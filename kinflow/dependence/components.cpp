@@ -13,20 +13,17 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/row_sets.h"
+#include "kinflow/core/size.h"
 #include "kinflow/dependence/spectral_decomposition.h"
 
 namespace kinflow {
-namespace {
-
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 void check_compressed_rows(const CompressedRows& matrix, std::string_view who) {
   const auto& starts = matrix.row_starts;
   if (starts.size() < 2 || starts.front() != 0 ||
       !std::is_sorted(starts.begin(), starts.end()) ||
-      index(starts.back()) != matrix.columns.size() ||
+      to_size(starts.back()) != matrix.columns.size() ||
       matrix.columns.size() != matrix.values.size()) {
     throw InputError(fmt::format(
         "[{}] expected at least one row, row starts that increase from 0 to the number "
@@ -35,17 +32,17 @@ void check_compressed_rows(const CompressedRows& matrix, std::string_view who) {
   }
   const std::int64_t n = matrix.rows();
   for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t e = starts[index(i)]; e < starts[index(i + 1)]; ++e) {
-      const std::int64_t j = matrix.columns[index(e)];
+    for (std::int64_t e = starts[to_size(i)]; e < starts[to_size(i + 1)]; ++e) {
+      const std::int64_t j = matrix.columns[to_size(e)];
       if (j < 0 || j >= n) {
         throw InputError(
             fmt::format("[{}] expected columns from 1 to {}, received {} in row {}",
                         who, n, j + 1, i + 1));
       }
-      if (!std::isfinite(matrix.values[index(e)])) {
+      if (!std::isfinite(matrix.values[to_size(e)])) {
         throw InputError(fmt::format(
             "[{}] expected finite numbers, received {} in row {}, column {}", who,
-            matrix.values[index(e)], i + 1, j + 1));
+            matrix.values[to_size(e)], i + 1, j + 1));
       }
     }
   }
@@ -56,9 +53,9 @@ Components connected_components(const std::vector<const CompressedRows*>& matric
   RowSets sets(n);
   for (const CompressedRows* matrix : matrices) {
     for (std::int64_t i = 0; i < n; ++i) {
-      for (std::int64_t e = matrix->row_starts[index(i)];
-           e < matrix->row_starts[index(i + 1)]; ++e) {
-        if (matrix->values[index(e)] != 0) sets.join(i, matrix->columns[index(e)]);
+      for (std::int64_t e = matrix->row_starts[to_size(i)];
+           e < matrix->row_starts[to_size(i + 1)]; ++e) {
+        if (matrix->values[to_size(e)] != 0) sets.join(i, matrix->columns[to_size(e)]);
       }
     }
   }
@@ -66,25 +63,25 @@ Components connected_components(const std::vector<const CompressedRows*>& matric
   result.component_of_row = sets.numbers();
   std::vector<std::int64_t> sizes;
   for (const std::int64_t component : result.component_of_row) {
-    if (index(component) == sizes.size()) sizes.push_back(0);
-    result.place_of_row.push_back(sizes[index(component)]++);
+    if (to_size(component) == sizes.size()) sizes.push_back(0);
+    result.place_of_row.push_back(sizes[to_size(component)]++);
   }
   result.first.assign(1, 0);
   for (const std::int64_t size : sizes) {
     result.first.push_back(result.first.back() + size);
   }
-  result.row_at.resize(index(n));
+  result.row_at.resize(to_size(n));
   for (std::int64_t i = 0; i < n; ++i) {
-    result.row_at[index(result.first[index(result.component_of_row[index(i)])] +
-                        result.place_of_row[index(i)])] = i;
+    result.row_at[to_size(result.first[to_size(result.component_of_row[to_size(i)])] +
+                          result.place_of_row[to_size(i)])] = i;
   }
   return result;
 }
 
 Components one_component(std::int64_t rows) {
   Components result;
-  result.component_of_row.assign(index(rows), 0);
-  result.place_of_row.resize(index(rows));
+  result.component_of_row.assign(to_size(rows), 0);
+  result.place_of_row.resize(to_size(rows));
   std::iota(result.place_of_row.begin(), result.place_of_row.end(), 0);
   result.row_at = result.place_of_row;
   result.first = {0, rows};
@@ -95,16 +92,16 @@ void write_component(const CompressedRows& matrix, const Components& components,
                      std::int64_t component, std::string_view who, double* dense) {
   const std::int64_t m = components.size(component);
   const std::int64_t* rows =
-      components.row_at.data() + components.first[index(component)];
+      components.row_at.data() + components.first[to_size(component)];
   std::fill_n(dense, m * m, 0);
   double largest = 0;
   for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t e = matrix.row_starts[index(rows[i])];
-         e < matrix.row_starts[index(rows[i] + 1)]; ++e) {
-      const double value = matrix.values[index(e)];
+    for (std::int64_t e = matrix.row_starts[to_size(rows[i])];
+         e < matrix.row_starts[to_size(rows[i] + 1)]; ++e) {
+      const double value = matrix.values[to_size(e)];
       if (value == 0) continue;
-      const std::int64_t column = matrix.columns[index(e)];
-      double& place = dense[i * m + components.place_of_row[index(column)]];
+      const std::int64_t column = matrix.columns[to_size(e)];
+      double& place = dense[i * m + components.place_of_row[to_size(column)]];
       // Elements that are 0 are left out, so a place that is not 0 has been written.
       if (place != 0) {
         throw InputError(fmt::format(
@@ -141,7 +138,7 @@ CompressedRows block_rows(const at::Tensor& block_of_row) {
     rows_of_label[label[i]].push_back(i);
   }
   for (const auto& [block, rows] : rows_of_label) {
-    if (rows.size() <= index(kLargestFactorized)) continue;
+    if (rows.size() <= to_size(kLargestFactorized)) continue;
     throw InputError(fmt::format(
         "[blocks] expected blocks of at most {} rows in a sum, received one of {} rows",
         kLargestFactorized, rows.size()));

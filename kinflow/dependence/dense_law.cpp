@@ -13,11 +13,10 @@
 #include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
+#include "kinflow/core/size.h"
 
 namespace kinflow {
 namespace {
-
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Numbers [R, n, c] of rows [count, m]: [R, count, m, c].
 at::Tensor take_rows(const at::Tensor& numbers, const at::Tensor& rows) {
@@ -95,13 +94,13 @@ DenseLaw::DenseLaw(Components components, at::Device device)
   for (std::int64_t number = 0; number < components_.count(); ++number) {
     numbers_of_size[components_.size(number)].push_back(number);
   }
-  group_of_component_.resize(index(components_.count()));
-  place_in_group_.resize(index(components_.count()));
+  group_of_component_.resize(to_size(components_.count()));
+  place_in_group_.resize(to_size(components_.count()));
   for (auto& [size, numbers] : numbers_of_size) {
     const auto count = static_cast<std::int64_t>(numbers.size());
     at::Tensor rows = at::empty({count, size}, at::kLong);
     for (std::int64_t place = 0; place < count; ++place) {
-      const std::size_t number = index(numbers[index(place)]);
+      const std::size_t number = to_size(numbers[to_size(place)]);
       group_of_component_[number] = groups_.size();
       place_in_group_[number] = place;
       std::copy_n(components_.row_at.data() + components_.first[number], size,
@@ -199,7 +198,8 @@ std::vector<DenseLaw::BatchPart> DenseLaw::parts(const at::Tensor& rows) const {
   // Positions in the batch, by group and place in the group.
   std::map<std::size_t, std::map<std::int64_t, std::vector<std::int64_t>>> found;
   for (std::int64_t position = 0; position < b; ++position) {
-    const auto component = index(components_.component_of_row[index(row_at[position])]);
+    const auto component =
+        to_size(components_.component_of_row[to_size(row_at[position])]);
     found[group_of_component_[component]][place_in_group_[component]].push_back(
         position);
   }
@@ -220,7 +220,7 @@ std::vector<DenseLaw::BatchPart> DenseLaw::parts(const at::Tensor& rows) const {
       for (std::size_t j = 0; j < positions.size(); ++j) {
         const std::int64_t at_j = i * w + static_cast<std::int64_t>(j);
         places.data_ptr<std::int64_t>()[at_j] =
-            components_.place_of_row[index(row_at[positions[j]])];
+            components_.place_of_row[to_size(row_at[positions[j]])];
         positions_in.data_ptr<std::int64_t>()[at_j] = positions[j];
       }
       ++i;

@@ -70,6 +70,10 @@ Observation observe(const Dependence& dependence, const at::Tensor& parameters,
 
 }  // namespace
 
+at::Tensor on_cpu(const at::Tensor& tensor) {
+  return tensor.to(at::kCPU, at::kDouble).contiguous();
+}
+
 LatentMemory::~LatentMemory() = default;
 
 void LatentMemory::reset(const at::Tensor& latents) {

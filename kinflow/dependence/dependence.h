@@ -72,6 +72,10 @@ struct ConditionalRows {
   at::Tensor variance;  ///< [m] float64, the same in all columns
 };
 
+/// A copy in the CPU's memory, float64 and contiguous, for structures that loop over
+/// rows.
+at::Tensor on_cpu(const at::Tensor& tensor);
+
 /// A structure of C over n rows with k parameters (correlations, variance shares).
 ///
 /// The structure is fixed; the parameters are an argument, a float64 tensor [R, k] on

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "kinflow/core/size.h"
 #include "kinflow/dependence/likelihood_curve.h"
 
 namespace kinflow {
@@ -17,12 +18,6 @@ namespace {
 
 /// Components that a thread takes at a time.
 constexpr std::int64_t kComponentsPerTask = 512;
-
-at::Tensor on_cpu(const at::Tensor& tensor) {
-  return tensor.to(at::kCPU, at::kDouble).contiguous();
-}
-
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// rotated[k] += vectors[k] * latents for m rows of p numbers.
 void add_rotation(const double* vectors, std::int64_t m, const double* latents,
@@ -124,7 +119,7 @@ class Families::Memory final : public LatentMemory {
 const double* Families::eigenvectors_of_row(std::int64_t row) const {
   const Component& component = component_of(row);
   return eigenvectors_.data() + component.vectors +
-         members_.place_of_row[index(row)] * component.size;
+         members_.place_of_row[to_size(row)] * component.size;
 }
 
 std::string Families::description() const {
@@ -155,10 +150,10 @@ at::Tensor Families::rotate(const at::Tensor& latents) const {
         0, component_count(), kComponentsPerTask,
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t f = begin; f < end; ++f) {
-            const Component& component = components_[index(f)];
+            const Component& component = components_[to_size(f)];
             const double* vectors = eigenvectors_.data() + component.vectors;
             for (std::int64_t i = 0; i < component.size; ++i) {
-              const std::int64_t row = members_.row_at[index(component.first + i)];
+              const std::int64_t row = members_.row_at[to_size(component.first + i)];
               add_rotation(vectors + i * component.size, component.size, in + row * p,
                            p, out + component.first * p);
             }
@@ -175,7 +170,7 @@ at::Tensor Families::squares(const at::Tensor& rotated) const {
   for (std::int64_t r = 0; r < rotated.size(0); ++r) {
     double* out = result.data_ptr<double>() + r * result.size(1);
     for (std::int64_t k = 0; k < rows(); ++k, in += p) {
-      out[distinct_index_[index(k)]] += sum_of_squares(in, p);
+      out[distinct_index_[to_size(k)]] += sum_of_squares(in, p);
     }
   }
   return result;
@@ -209,13 +204,13 @@ at::Tensor Families::precision_times(const at::Tensor& parameters,
         0, component_count(), kComponentsPerTask,
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t f = begin; f < end; ++f) {
-            const Component& component = components_[index(f)];
+            const Component& component = components_[to_size(f)];
             const double* vectors = eigenvectors_.data() + component.vectors;
             for (std::int64_t i = 0; i < component.size; ++i) {
               rotate_back(vectors + i * component.size, variances_in,
                           distinct_index_.data() + component.first, component.size,
                           in + component.first * p, p,
-                          out + members_.row_at[index(component.first + i)] * p);
+                          out + members_.row_at[to_size(component.first + i)] * p);
             }
           }
         });
@@ -239,17 +234,17 @@ template <typename Visit>
 void Families::for_each_group(const at::Tensor& rows, const Visit& visit) const {
   const at::Tensor row = rows.cpu().contiguous();
   std::vector<std::pair<std::int64_t, std::int64_t>> order;
-  order.reserve(index(row.size(0)));
+  order.reserve(to_size(row.size(0)));
   for (std::int64_t j = 0; j < row.size(0); ++j) {
     order.emplace_back(
-        members_.component_of_row[index(row.data_ptr<std::int64_t>()[j])], j);
+        members_.component_of_row[to_size(row.data_ptr<std::int64_t>()[j])], j);
   }
   std::sort(order.begin(), order.end());
   std::vector<std::int64_t> positions;
   for (std::size_t i = 0; i < order.size(); ++i) {
     positions.push_back(order[i].second);
     if (i + 1 < order.size() && order[i + 1].first == order[i].first) continue;
-    visit(components_[index(order[i].first)], positions);
+    visit(components_[to_size(order[i].first)], positions);
     positions.clear();
   }
 }
@@ -273,7 +268,7 @@ at::Tensor Families::pairs_rows(const at::Tensor& parameters, const at::Tensor& 
       const auto vectors = [&](std::int64_t j) {
         return eigenvectors_of_row(row.data_ptr<std::int64_t>()[j]);
       };
-      rotated.assign(index(component.size * p), 0);
+      rotated.assign(to_size(component.size * p), 0);
       for (const std::int64_t j : positions) {
         add_rotation(vectors(j), component.size, in + j * p, p, rotated.data());
       }
@@ -311,7 +306,7 @@ at::Tensor Families::pairs_parameter_gradient(const at::Tensor& parameters,
     for_each_group(row, [&](const Component& component,
                             const std::vector<std::int64_t>& positions) {
       const auto* which = distinct_index_.data() + component.first;
-      rotated.assign(index(component.size * p), 0);
+      rotated.assign(to_size(component.size * p), 0);
       for (const std::int64_t j : positions) {
         const double* vectors = eigenvectors_of_row(row.data_ptr<std::int64_t>()[j]);
         add_rotation(vectors, component.size, in + j * p, p, rotated.data());

@@ -14,6 +14,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
+#include "kinflow/core/size.h"
 #include "kinflow/dependence/families.h"
 #include "kinflow/dependence/spectral_decomposition.h"
 
@@ -23,9 +24,7 @@ namespace {
 /// Components above this size are decomposed one after the other, each with all
 /// threads; those below in parallel.
 constexpr std::int64_t kLargeComponent = 256;
-constexpr std::int64_t kComponentsPerTask = 64;
-
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+constexpr std::int64_t kSampledComponentsPerTask = 64;
 
 }  // namespace
 
@@ -36,7 +35,7 @@ Families::Families(const CompressedRows& relationship, FamiliesOptions options) 
   for (std::int64_t f = 0; f < members_.count(); ++f) {
     const std::int64_t size = members_.size(f);
     components_.push_back(
-        {.first = members_.first[index(f)], .size = size, .vectors = vectors});
+        {.first = members_.first[to_size(f)], .size = size, .vectors = vectors});
     vectors += size * size;
   }
   if (const std::int64_t largest = rows_of_largest_component();
@@ -48,25 +47,25 @@ Families::Families(const CompressedRows& relationship, FamiliesOptions options) 
         options.largest_component, largest));
   }
   eigenvalues_.resize(members_.row_at.size());
-  eigenvectors_.resize(index(vectors));
-  at::parallel_for(0, component_count(), kComponentsPerTask,
+  eigenvectors_.resize(to_size(vectors));
+  at::parallel_for(0, component_count(), kSampledComponentsPerTask,
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t f = begin; f < end; ++f) {
-                       if (components_[index(f)].size <= kLargeComponent) {
+                       if (components_[to_size(f)].size <= kLargeComponent) {
                          decompose(relationship, f);
                        }
                      }
                    });
   for (std::int64_t f = 0; f < component_count(); ++f) {
-    if (components_[index(f)].size > kLargeComponent) decompose(relationship, f);
+    if (components_[to_size(f)].size > kLargeComponent) decompose(relationship, f);
   }
   number_eigenvalues();
 }
 
 void Families::decompose(const CompressedRows& relationship, std::int64_t number) {
-  const Component& component = components_[index(number)];
+  const Component& component = components_[to_size(number)];
   const std::int64_t m = component.size;
-  std::vector<double> dense(index(m * m));
+  std::vector<double> dense(to_size(m * m));
   write_component(relationship, members_, number, "Families", dense.data());
   double* values = eigenvalues_.data() + component.first;
   double* vectors = eigenvectors_.data() + component.vectors;
@@ -86,7 +85,7 @@ void Families::decompose(const CompressedRows& relationship, std::int64_t number
     // LAPACK's columns become rows.
     for (std::int64_t i = 0; i < m; ++i) {
       for (std::int64_t k = 0; k < m; ++k) {
-        vectors[i * m + k] = dense[index(k * m + i)];
+        vectors[i * m + k] = dense[to_size(k * m + i)];
       }
     }
   }
@@ -94,7 +93,7 @@ void Families::decompose(const CompressedRows& relationship, std::int64_t number
       -kEigenvalueRounding * static_cast<double>(m) * std::max(values[m - 1], 0.0)) {
     std::vector<std::int64_t> some;
     for (std::int64_t i = 0; i < std::min<std::int64_t>(m, 8); ++i) {
-      some.push_back(members_.row_at[index(component.first + i)] + 1);
+      some.push_back(members_.row_at[to_size(component.first + i)] + 1);
     }
     throw InputError(fmt::format(
         "[Families] expected a positive semidefinite matrix, received a family of {} "
@@ -121,7 +120,7 @@ void Families::number_eigenvalues() {
 
 at::Tensor Families::component_rows(const Component& component) const {
   return at::tensor(at::ArrayRef<std::int64_t>(members_.row_at.data() + component.first,
-                                               index(component.size)),
+                                               to_size(component.size)),
                     at::kLong);
 }
 
@@ -143,12 +142,13 @@ at::Tensor Families::sample(const at::Tensor& parameters, std::int64_t columns,
   at::Tensor draw = at::zeros_like(normal);
   for (const Component& component : components_) {
     for (std::int64_t i = 0; i < component.size; ++i) {
-      const std::int64_t row = members_.row_at[index(component.first + i)];
+      const std::int64_t row = members_.row_at[to_size(component.first + i)];
       double* out = draw.data_ptr<double>() + row * columns;
       for (std::int64_t k = 0; k < component.size; ++k) {
         const std::int64_t at_k = component.first + k;
-        const double scale = eigenvectors_of_row(row)[k] *
-                             deviation.data_ptr<double>()[distinct_index_[index(at_k)]];
+        const double scale =
+            eigenvectors_of_row(row)[k] *
+            deviation.data_ptr<double>()[distinct_index_[to_size(at_k)]];
         const double* in = normal.data_ptr<double>() + at_k * columns;
         for (std::int64_t c = 0; c < columns; ++c) out[c] += scale * in[c];
       }
@@ -173,10 +173,10 @@ std::vector<Families::Observed> Families::observed_components(
   std::map<std::int64_t, Observed> found;
   const auto* rows_in = observed.data_ptr<std::int64_t>();
   for (std::int64_t j = 0; j < observed.size(0); ++j) {
-    const std::int64_t number = members_.component_of_row[index(rows_in[j])];
+    const std::int64_t number = members_.component_of_row[to_size(rows_in[j])];
     Observed& of_component = found[number];
     of_component.component = number;
-    of_component.places.push_back(members_.place_of_row[index(rows_in[j])]);
+    of_component.places.push_back(members_.place_of_row[to_size(rows_in[j])]);
     of_component.positions.push_back(j);
   }
   std::vector<Observed> result;
@@ -198,8 +198,8 @@ ConditionalLaw Families::condition(const at::Tensor& parameters,
   std::vector<char> is_done(components_.size(), 0);
   const auto fill = [&](std::int64_t number, const at::Tensor& places,
                         const at::Tensor& of_places) {
-    is_done[index(number)] = 1;
-    const Component& component = components_[index(number)];
+    is_done[to_size(number)] = 1;
+    const Component& component = components_[to_size(number)];
     const ConditionalLaw law =
         component_law(component).condition(one, places, of_places);
     if (law.rows.size(0) == 0) return;
@@ -213,7 +213,7 @@ ConditionalLaw Families::condition(const at::Tensor& parameters,
          known.index_select(0, at::tensor(part.positions, at::kLong)));
   }
   for (std::int64_t number = 0; number < component_count(); ++number) {
-    if (is_done[index(number)]) continue;
+    if (is_done[to_size(number)]) continue;
     fill(number, at::empty({0}, at::kLong), at::empty({0, known.size(1)}, at::kDouble));
   }
   const at::Device device = latents.device();
@@ -243,30 +243,30 @@ ConditionalRows Families::condition_rows(const at::Tensor& parameters,
   const std::int64_t p = known.size(1);
   std::vector<double> scaled, among, sides;
   for (const Observed& part : observed_components(observed.cpu().contiguous())) {
-    const Component& component = components_[index(part.component)];
+    const Component& component = components_[to_size(part.component)];
     const double* vectors = eigenvectors_.data() + component.vectors;
     const auto* which = distinct_index_.data() + component.first;
     const std::int64_t m = component.size;
     const auto w = static_cast<std::int64_t>(part.places.size());
-    scaled.resize(index(w * m));
+    scaled.resize(to_size(w * m));
     for (std::int64_t a = 0; a < w; ++a) {
       for (std::int64_t k = 0; k < m; ++k) {
-        scaled[index(a * m + k)] = vectors[part.places[index(a)] * m + k] *
-                                   variances_in.data_ptr<double>()[which[k]];
+        scaled[to_size(a * m + k)] = vectors[part.places[to_size(a)] * m + k] *
+                                     variances_in.data_ptr<double>()[which[k]];
       }
     }
     // Side by side: C of observed with all rows, and the observed latents.
     const std::int64_t width = m + p;
-    sides.resize(index(w * width));
+    sides.resize(to_size(w * width));
     const auto size = [](std::int64_t i) { return static_cast<int>(i); };
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size(w), size(m), size(m), 1,
                 scaled.data(), size(m), vectors, size(m), 0, sides.data(), size(width));
-    among.resize(index(w * w));
+    among.resize(to_size(w * w));
     for (std::int64_t a = 0; a < w; ++a) {
-      std::copy_n(known.data_ptr<double>() + part.positions[index(a)] * p, p,
+      std::copy_n(known.data_ptr<double>() + part.positions[to_size(a)] * p, p,
                   sides.data() + a * width + m);
       for (std::int64_t b = 0; b < w; ++b) {
-        among[index(a * w + b)] = sides[index(a * width + part.places[index(b)])];
+        among[to_size(a * w + b)] = sides[to_size(a * width + part.places[to_size(b)])];
       }
     }
     // The upper triangle of LAPACK's columns is the lower one of rows.
@@ -281,7 +281,7 @@ ConditionalRows Families::condition_rows(const at::Tensor& parameters,
                 size(w), size(width), 1, among.data(), size(w), sides.data(),
                 size(width));
     for (std::int64_t i = 0; i < m; ++i) {
-      const std::int64_t row = members_.row_at[index(component.first + i)];
+      const std::int64_t row = members_.row_at[to_size(component.first + i)];
       for (std::int64_t a = 0; a < w; ++a) {
         const double* side = sides.data() + a * width;
         variance.data_ptr<double>()[row] -= side[i] * side[i];
@@ -304,7 +304,7 @@ at::Tensor Families::sample_given(const at::Tensor& parameters,
   const at::Tensor known = latents.to(at::kCPU, at::kDouble);
   at::Tensor draw = sample(one, known.size(1), random);
   for (const Observed& part : observed_components(observed.cpu().contiguous())) {
-    const Component& component = components_[index(part.component)];
+    const Component& component = components_[to_size(part.component)];
     const at::Tensor drawn = component_law(component).sample_given(
         one, at::tensor(part.places, at::kLong),
         known.index_select(0, at::tensor(part.positions, at::kLong)), random);

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/size.h"
 #include "kinflow/dependence/kalman_filter.h"
 
 namespace kinflow {
@@ -17,12 +18,6 @@ namespace {
 
 /// Influence below this is left out of a window.
 constexpr double kNoInfluence = 1e-18;
-
-at::Tensor on_cpu(const at::Tensor& tensor) {
-  return tensor.to(at::kCPU, at::kDouble).contiguous();
-}
-
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
@@ -45,7 +40,7 @@ class MarkovTime::Memory final : public LatentMemory {
     const double* in = fresh.data_ptr<double>();
     for (std::int64_t r = 0; r < fresh.size(0); ++r) {
       for (std::int64_t j = 0; j < row.size(0); ++j, in += p) {
-        const auto place = law_.place_of_row_[index(row.data_ptr<std::int64_t>()[j])];
+        const auto place = law_.place_of_row_[to_size(row.data_ptr<std::int64_t>()[j])];
         std::copy(in, in + p, ordered_.data_ptr<double>() + (r * rows_ + place) * p);
       }
     }
@@ -61,9 +56,9 @@ class MarkovTime::Memory final : public LatentMemory {
     for (std::int64_t r = 0; r < ordered_.size(0); ++r) {
       const double* in = ordered_.data_ptr<double>() + r * rows_ * p;
       double* out = result.data_ptr<double>() + r * rows.size(0) * p;
-      for (const Window& window : law_.windows(settings[index(r)], rows)) {
+      for (const Window& window : law_.windows(settings[to_size(r)], rows)) {
         solved.assign(in + window.begin * p, in + window.end * p);
-        law_.solve(settings[index(r)], window.begin, window.end, solved.data(), p);
+        law_.solve(settings[to_size(r)], window.begin, window.end, solved.data(), p);
         for (const auto& [place, position] : window.wanted) {
           std::copy_n(solved.data() + (place - window.begin) * p, p,
                       out + position * p);
@@ -81,7 +76,7 @@ class MarkovTime::Memory final : public LatentMemory {
     at::Tensor result =
         at::zeros({ordered_.size(0), law_.parameter_count()}, at::kDouble);
     for (std::int64_t r = 0; r < ordered_.size(0); ++r) {
-      const Setting& setting = settings[index(r)];
+      const Setting& setting = settings[to_size(r)];
       const std::int64_t begin = law_.first_influence(setting, counted, 0);
       law_.add_gradient(setting, begin, counted, end,
                         ordered_.data_ptr<double>() + (r * rows_ + begin) * p, p,
@@ -116,16 +111,16 @@ MarkovTime::MarkovTime(const at::Tensor& times, MarkovTimeOptions options)
   times_ = on_cpu(checked_times(times, "MarkovTime"));
   const double* time = times_.data_ptr<double>();
   const std::int64_t n = times_.size(0);
-  row_at_.resize(index(n));
+  row_at_.resize(to_size(n));
   std::iota(row_at_.begin(), row_at_.end(), 0);
   std::stable_sort(row_at_.begin(), row_at_.end(),
                    [&](std::int64_t i, std::int64_t j) { return time[i] < time[j]; });
-  place_of_row_.resize(index(n));
-  gap_after_.assign(index(n), 0);
+  place_of_row_.resize(to_size(n));
+  gap_after_.assign(to_size(n), 0);
   for (std::int64_t k = 0; k < n; ++k) {
-    place_of_row_[index(row_at_[index(k)])] = k;
+    place_of_row_[to_size(row_at_[to_size(k)])] = k;
     if (k + 1 == n) break;
-    gap_after_[index(k)] = time[row_at_[index(k + 1)]] - time[row_at_[index(k)]];
+    gap_after_[to_size(k)] = time[row_at_[to_size(k + 1)]] - time[row_at_[to_size(k)]];
   }
 }
 
@@ -154,7 +149,7 @@ std::int64_t MarkovTime::first_influence(const Setting& setting, std::int64_t pl
   KalmanFilter<double> filter(setting.own_share, setting.decay_rate);
   double influence = 1 / setting.own_share;
   while (place > stop && influence > kNoInfluence) {
-    influence *= filter.step(gap_after_[index(--place)]).decay;
+    influence *= filter.step(gap_after_[to_size(--place)]).decay;
   }
   return place;
 }
@@ -164,7 +159,7 @@ std::int64_t MarkovTime::last_influence(const Setting& setting, std::int64_t pla
   KalmanFilter<double> filter(setting.own_share, setting.decay_rate);
   double influence = 1 / setting.own_share;
   while (place + 1 < stop && influence > kNoInfluence) {
-    influence *= filter.step(gap_after_[index(place++)]).decay;
+    influence *= filter.step(gap_after_[to_size(place++)]).decay;
   }
   return place + 1;
 }
@@ -174,7 +169,7 @@ std::vector<MarkovTime::Window> MarkovTime::windows(const Setting& setting,
   const at::Tensor row = rows.cpu().contiguous();
   std::vector<std::pair<std::int64_t, std::int64_t>> places;
   for (std::int64_t j = 0; j < row.size(0); ++j) {
-    places.emplace_back(place_of_row_[index(row.data_ptr<std::int64_t>()[j])], j);
+    places.emplace_back(place_of_row_[to_size(row.data_ptr<std::int64_t>()[j])], j);
   }
   std::sort(places.begin(), places.end());
   std::vector<Window> result;
@@ -207,19 +202,19 @@ std::vector<MarkovTime::Window> MarkovTime::windows(const Setting& setting,
 void MarkovTime::solve(const Setting& setting, std::int64_t begin, std::int64_t end,
                        double* latents, std::int64_t columns) const {
   const std::int64_t p = columns;
-  std::vector<double> carry(index(end - begin)), decay(index(end - begin));
-  std::vector<double> predicted(index(p), 0), later(index(p), 0);
+  std::vector<double> carry(to_size(end - begin)), decay(to_size(end - begin));
+  std::vector<double> predicted(to_size(p), 0), later(to_size(p), 0);
   KalmanFilter<double> filter(setting.own_share, setting.decay_rate);
   double* row = latents;
   for (std::int64_t k = 0; k < end - begin; ++k, row += p) {
-    const auto step = filter.step(gap_after_[index(begin + k)]);
-    carry[index(k)] = step.carry;
-    decay[index(k)] = step.decay;
+    const auto step = filter.step(gap_after_[to_size(begin + k)]);
+    carry[to_size(k)] = step.carry;
+    decay[to_size(k)] = step.decay;
     const double inverse = 1 / step.variance;
     for (std::int64_t c = 0; c < p; ++c) {
-      const double surprise = row[c] - predicted[index(c)];
-      predicted[index(c)] =
-          step.transition * (predicted[index(c)] + step.gain * surprise);
+      const double surprise = row[c] - predicted[to_size(c)];
+      predicted[to_size(c)] =
+          step.transition * (predicted[to_size(c)] + step.gain * surprise);
       row[c] = surprise * inverse;
     }
   }
@@ -227,8 +222,8 @@ void MarkovTime::solve(const Setting& setting, std::int64_t begin, std::int64_t 
     row -= p;
     for (std::int64_t c = 0; c < p; ++c) {
       const double scaled = row[c];
-      row[c] = scaled - carry[index(k)] * later[index(c)];
-      later[index(c)] = scaled + decay[index(k)] * later[index(c)];
+      row[c] = scaled - carry[to_size(k)] * later[to_size(c)];
+      later[to_size(c)] = scaled + decay[to_size(k)] * later[to_size(c)];
     }
   }
 }
@@ -239,28 +234,28 @@ void MarkovTime::add_gradient(const Setting& setting, std::int64_t begin,
                               double* gradient) const {
   const std::int64_t p = columns;
   // The prediction of each column and its two derivatives.
-  std::vector<double> predicted(index(p), 0), by_share(index(p), 0),
-      by_rate(index(p), 0);
+  std::vector<double> predicted(to_size(p), 0), by_share(to_size(p), 0),
+      by_rate(to_size(p), 0);
   KalmanFilter<Sensitive> filter(setting.own_share, setting.decay_rate);
   double share_slope = 0, rate_slope = 0;
   const double* row = latents;
   for (std::int64_t k = begin; k < end; ++k, row += p) {
-    const auto step = filter.step(gap_after_[index(k)]);
+    const auto step = filter.step(gap_after_[to_size(k)]);
     double square = 0, share_product = 0, rate_product = 0;
     for (std::int64_t c = 0; c < p; ++c) {
-      const double a = predicted[index(c)];
-      const double a_share = by_share[index(c)], a_rate = by_rate[index(c)];
+      const double a = predicted[to_size(c)];
+      const double a_share = by_share[to_size(c)], a_rate = by_rate[to_size(c)];
       const double surprise = row[c] - a;
       square += surprise * surprise;
       share_product += surprise * a_share;
       rate_product += surprise * a_rate;
       const double filtered = a + step.gain.value * surprise;
-      predicted[index(c)] = step.transition.value * filtered;
-      by_share[index(c)] = step.decay.value * a_share +
-                           step.transition.value * step.gain.by_share * surprise;
-      by_rate[index(c)] = step.decay.value * a_rate +
-                          step.transition.value * step.gain.by_rate * surprise +
-                          step.transition.by_rate * filtered;
+      predicted[to_size(c)] = step.transition.value * filtered;
+      by_share[to_size(c)] = step.decay.value * a_share +
+                             step.transition.value * step.gain.by_share * surprise;
+      by_rate[to_size(c)] = step.decay.value * a_rate +
+                            step.transition.value * step.gain.by_rate * surprise +
+                            step.transition.by_rate * filtered;
     }
     if (k < counted) continue;
     const double inverse = 1 / step.variance.value;
@@ -275,14 +270,14 @@ void MarkovTime::add_gradient(const Setting& setting, std::int64_t begin,
 MarkovTime::Sums MarkovTime::sums(const Setting& setting, const double* latents,
                                   std::int64_t columns) const {
   KalmanFilter<double> filter(setting.own_share, setting.decay_rate);
-  std::vector<double> predicted(index(columns), 0);
+  std::vector<double> predicted(to_size(columns), 0);
   Sums result{0, 0};
   // One logarithm for the product of a few variances, each between 1e-9 and 1.
   double product = 1;
   int factors = 0;
   const double* row = latents;
   for (std::int64_t k = 0; k < rows(); ++k, row += columns) {
-    const auto step = filter.step(gap_after_[index(k)]);
+    const auto step = filter.step(gap_after_[to_size(k)]);
     product *= step.variance;
     if (++factors == 16) {
       result.log_det += std::log(product);
@@ -291,10 +286,10 @@ MarkovTime::Sums MarkovTime::sums(const Setting& setting, const double* latents,
     }
     double square = 0;
     for (std::int64_t c = 0; c < columns; ++c) {
-      const double surprise = row[c] - predicted[index(c)];
+      const double surprise = row[c] - predicted[to_size(c)];
       square += surprise * surprise;
-      predicted[index(c)] =
-          step.transition * (predicted[index(c)] + step.gain * surprise);
+      predicted[to_size(c)] =
+          step.transition * (predicted[to_size(c)] + step.gain * surprise);
     }
     result.quadratic += square / step.variance;
   }
@@ -334,7 +329,7 @@ at::Tensor MarkovTime::quadratic(const at::Tensor& parameters,
   at::Tensor result = at::empty({ordered.size(0)}, at::kDouble);
   for (std::int64_t r = 0; r < ordered.size(0); ++r) {
     result.data_ptr<double>()[r] =
-        sums(all[index(r)], ordered[r].data_ptr<double>(), ordered.size(2)).quadratic;
+        sums(all[to_size(r)], ordered[r].data_ptr<double>(), ordered.size(2)).quadratic;
   }
   return result.to(latents.device());
 }
@@ -347,7 +342,7 @@ at::Tensor MarkovTime::parameter_gradient(const at::Tensor& parameters,
   const std::int64_t p = ordered.size(2);
   at::Tensor result = at::zeros({ordered.size(0), parameter_count()}, at::kDouble);
   for (std::int64_t r = 0; r < ordered.size(0); ++r) {
-    add_gradient(all[index(r)], 0, 0, rows(),
+    add_gradient(all[to_size(r)], 0, 0, rows(),
                  ordered.data_ptr<double>() + r * rows() * p, p,
                  result.data_ptr<double>() + r * parameter_count());
   }

@@ -6,17 +6,12 @@
 #include <cmath>
 #include <cstddef>
 
+#include "kinflow/core/size.h"
 #include "kinflow/dependence/kalman_filter.h"
 #include "kinflow/dependence/markov_time.h"
 
 namespace kinflow {
 namespace {
-
-at::Tensor on_cpu(const at::Tensor& tensor) {
-  return tensor.to(at::kCPU, at::kDouble).contiguous();
-}
-
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// The elements of A = C^-1 between the rows of a window, which is taken for the whole.
 /// With the filter's F, K, L and N_i = 1/F_{i+1} + L_{i+1}^2 N_{i+1} (0 at the end):
@@ -42,10 +37,10 @@ PrecisionElements<Number> precision_elements(double own_share, double decay_rate
     result.decay.push_back(step.decay);
     variance.push_back(step.variance);
   }
-  result.diagonal.resize(index(rows));
-  result.head.resize(index(rows));
+  result.diagonal.resize(to_size(rows));
+  result.head.resize(to_size(rows));
   Number later = 0;
-  for (std::size_t k = index(rows); k-- > 0;) {
+  for (std::size_t k = to_size(rows); k-- > 0;) {
     const Number inverse = Number(1) / variance[k];
     const Number carry = result.carry[k], decay = result.decay[k];
     result.diagonal[k] = inverse + carry * carry * later;
@@ -64,9 +59,9 @@ at::Tensor MarkovTime::pairs_rows(const at::Tensor& parameters, const at::Tensor
   const std::int64_t b = batch.size(1), p = batch.size(2);
   const double weight = pair_weight(b);
   at::Tensor result = at::empty_like(batch);
-  std::vector<double> sum(index(p));
+  std::vector<double> sum(to_size(p));
   for (std::int64_t r = 0; r < batch.size(0); ++r) {
-    const Setting& setting = all[index(r)];
+    const Setting& setting = all[to_size(r)];
     const double* in = batch.data_ptr<double>() + r * b * p;
     double* out = result.data_ptr<double>() + r * b * p;
     for (const Window& window : windows(setting, rows)) {
@@ -79,15 +74,15 @@ at::Tensor MarkovTime::pairs_rows(const at::Tensor& parameters, const at::Tensor
       std::int64_t place = window.wanted.front().first;
       for (const auto& [next, position] : window.wanted) {
         for (; place < next; ++place) {
-          const double decay = elements.decay[index(place - window.begin)];
+          const double decay = elements.decay[to_size(place - window.begin)];
           for (double& number : sum) number *= decay;
         }
-        const std::size_t k = index(next - window.begin);
+        const std::size_t k = to_size(next - window.begin);
         for (std::int64_t c = 0; c < p; ++c) {
           const double u = in[position * p + c];
           out[position * p + c] =
-              elements.diagonal[k] * u + weight * elements.head[k] * sum[index(c)];
-          sum[index(c)] = elements.decay[k] * sum[index(c)] - elements.carry[k] * u;
+              elements.diagonal[k] * u + weight * elements.head[k] * sum[to_size(c)];
+          sum[to_size(c)] = elements.decay[k] * sum[to_size(c)] - elements.carry[k] * u;
         }
         ++place;
       }
@@ -97,14 +92,14 @@ at::Tensor MarkovTime::pairs_rows(const at::Tensor& parameters, const at::Tensor
            ++wanted) {
         const auto [next, position] = *wanted;
         for (; place > next; --place) {
-          const double decay = elements.decay[index(place - window.begin)];
+          const double decay = elements.decay[to_size(place - window.begin)];
           for (double& number : sum) number *= decay;
         }
-        const std::size_t k = index(next - window.begin);
+        const std::size_t k = to_size(next - window.begin);
         for (std::int64_t c = 0; c < p; ++c) {
-          out[position * p + c] -= weight * elements.carry[k] * sum[index(c)];
-          sum[index(c)] = elements.decay[k] * sum[index(c)] +
-                          elements.head[k] * in[position * p + c];
+          out[position * p + c] -= weight * elements.carry[k] * sum[to_size(c)];
+          sum[to_size(c)] = elements.decay[k] * sum[to_size(c)] +
+                            elements.head[k] * in[position * p + c];
         }
         --place;
       }
@@ -123,24 +118,24 @@ at::Tensor MarkovTime::pairs_parameter_gradient(const at::Tensor& parameters,
   const double scale = static_cast<double>(this->rows()) / static_cast<double>(b);
   at::Tensor result = at::empty({batch.size(0), parameter_count()}, at::kDouble);
   for (std::int64_t r = 0; r < batch.size(0); ++r) {
-    const Setting& setting = all[index(r)];
+    const Setting& setting = all[to_size(r)];
     const double* in = batch.data_ptr<double>() + r * b * p;
     Sensitive trace;
     for (const Window& window : windows(setting, rows)) {
       const auto elements = precision_elements<Sensitive>(
           setting.own_share, setting.decay_rate, gap_after_.data() + window.begin,
           window.end - window.begin);
-      std::vector<Sensitive> sum(index(p));
+      std::vector<Sensitive> sum(to_size(p));
       std::int64_t place = window.wanted.front().first;
       for (const auto& [next, position] : window.wanted) {
         for (; place < next; ++place) {
-          const Sensitive& decay = elements.decay[index(place - window.begin)];
+          const Sensitive& decay = elements.decay[to_size(place - window.begin)];
           for (Sensitive& number : sum) number = number * decay;
         }
-        const std::size_t k = index(next - window.begin);
+        const std::size_t k = to_size(next - window.begin);
         for (std::int64_t c = 0; c < p; ++c) {
           const double u = in[position * p + c];
-          Sensitive& before = sum[index(c)];
+          Sensitive& before = sum[to_size(c)];
           trace += elements.diagonal[k] * (u * u) +
                    elements.head[k] * before * (2 * weight * u);
           before = elements.decay[k] * before - elements.carry[k] * u;
@@ -181,18 +176,18 @@ at::Tensor MarkovTime::sample(const at::Tensor& parameters, std::int64_t columns
   const double own_scale = std::sqrt(setting.own_share);
   // The state has variance 1 while it moves, and is scaled when it is seen.
   const double state_scale = std::sqrt(1 - setting.own_share);
-  std::vector<double> state(index(columns), 0);
+  std::vector<double> state(to_size(columns), 0);
   double kept = 0, fresh = 1;
   for (std::int64_t k = 0; k < rows(); ++k) {
-    const std::int64_t row = row_at_[index(k)];
+    const std::int64_t row = row_at_[to_size(k)];
     for (std::int64_t c = 0; c < columns; ++c) {
       const std::int64_t at_c = row * columns + c;
-      double& now = state[index(c)];
+      double& now = state[to_size(c)];
       now = kept * now + fresh * common.data_ptr<double>()[at_c];
       draw.data_ptr<double>()[at_c] =
           state_scale * now + own_scale * own.data_ptr<double>()[at_c];
     }
-    const double distance = setting.decay_rate * gap_after_[index(k)];
+    const double distance = setting.decay_rate * gap_after_[to_size(k)];
     kept = std::exp(-distance);
     fresh = std::sqrt(-std::expm1(-2 * distance));
   }
@@ -213,21 +208,21 @@ at::Tensor MarkovTime::common_covariance_times(const Setting& setting,
   const std::int64_t c = x.size(1);
   at::Tensor result = x.clone();
   // Sums over the rows before, then over the rows after.
-  std::vector<double> sum(index(c), 0);
+  std::vector<double> sum(to_size(c), 0);
   const auto pass = [&](std::int64_t place, double gap) {
     const double kept = std::exp(-setting.decay_rate * gap);
-    const std::int64_t row = row_at_[index(place)];
+    const std::int64_t row = row_at_[to_size(place)];
     const double* in = x.data_ptr<double>() + row * c;
     double* out = result.data_ptr<double>() + row * c;
     for (std::int64_t j = 0; j < c; ++j) {
-      out[j] += sum[index(j)];
-      sum[index(j)] = kept * (sum[index(j)] + in[j]);
+      out[j] += sum[to_size(j)];
+      sum[to_size(j)] = kept * (sum[to_size(j)] + in[j]);
     }
   };
-  for (std::int64_t k = 0; k < rows(); ++k) pass(k, gap_after_[index(k)]);
+  for (std::int64_t k = 0; k < rows(); ++k) pass(k, gap_after_[to_size(k)]);
   std::fill(sum.begin(), sum.end(), 0);
   for (std::int64_t k = rows() - 1; k >= 0; --k) {
-    pass(k, k > 0 ? gap_after_[index(k - 1)] : 0);
+    pass(k, k > 0 ? gap_after_[to_size(k - 1)] : 0);
   }
   return (1 - setting.own_share) * result;
 }
@@ -281,17 +276,17 @@ at::Tensor MarkovTime::state_variances(const Setting& setting,
   at::Tensor result = at::empty({n}, at::kDouble);
   KalmanFilter<double> forward(setting.own_share, setting.decay_rate);
   for (std::int64_t k = 0; k < n; ++k) {
-    const std::int64_t row = row_at_[index(k)];
-    result.data_ptr<double>()[row] = pass(forward, row, gap_after_[index(k)]);
+    const std::int64_t row = row_at_[to_size(k)];
+    result.data_ptr<double>()[row] = pass(forward, row, gap_after_[to_size(k)]);
   }
   // What the rows before and the rows after say is independent given the state: their
   // precisions add up, and the state's own, which both count, counts once.
   const double own = 1 - setting.own_share;
   KalmanFilter<double> backward(setting.own_share, setting.decay_rate);
   for (std::int64_t k = n - 1; k >= 0; --k) {
-    const std::int64_t row = row_at_[index(k)];
+    const std::int64_t row = row_at_[to_size(k)];
     double& before = result.data_ptr<double>()[row];
-    const double after = pass(backward, row, k > 0 ? gap_after_[index(k - 1)] : 0);
+    const double after = pass(backward, row, k > 0 ? gap_after_[to_size(k - 1)] : 0);
     before = before / (1 + before / after * ((own - after) / own));
   }
   return result;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/size.h"
 #include "kinflow/dependence/components.h"
 #include "kinflow/dependence/spectral_decomposition.h"
 
@@ -26,8 +27,6 @@ constexpr std::int64_t kPanelElements = std::int64_t{1} << 20;
 constexpr std::int64_t kRowsPerTask = 1024;
 /// kAsymmetry of float32 storage.
 constexpr double kAsymmetryOfFloat32 = 1e-6;
-
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Calls visit(first row, rows) for panels that cover a matrix of n columns.
 template <typename Visit>
@@ -47,8 +46,8 @@ CompressedRows sorted_rows(const CompressedRows& matrix) {
   result.row_starts.push_back(0);
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i + 1 < matrix.row_starts.size(); ++i) {
-    order.resize(index(matrix.row_starts[i + 1] - matrix.row_starts[i]));
-    std::iota(order.begin(), order.end(), index(matrix.row_starts[i]));
+    order.resize(to_size(matrix.row_starts[i + 1] - matrix.row_starts[i]));
+    std::iota(order.begin(), order.end(), to_size(matrix.row_starts[i]));
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return matrix.columns[a] < matrix.columns[b];
     });
@@ -86,18 +85,18 @@ void check_symmetric(const CompressedRows& matrix) {
   };
   const auto n = static_cast<std::int64_t>(matrix.row_starts.size()) - 1;
   for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t e = matrix.row_starts[index(i)];
-         e < matrix.row_starts[index(i + 1)]; ++e) {
-      const std::int64_t j = matrix.columns[index(e)];
-      const std::int64_t mirrored = next[index(j)]++;
-      const double value = matrix.values[index(e)];
-      if (mirrored >= matrix.row_starts[index(j + 1)] ||
-          matrix.columns[index(mirrored)] > i) {
+    for (std::int64_t e = matrix.row_starts[to_size(i)];
+         e < matrix.row_starts[to_size(i + 1)]; ++e) {
+      const std::int64_t j = matrix.columns[to_size(e)];
+      const std::int64_t mirrored = next[to_size(j)]++;
+      const double value = matrix.values[to_size(e)];
+      if (mirrored >= matrix.row_starts[to_size(j + 1)] ||
+          matrix.columns[to_size(mirrored)] > i) {
         refuse(i, j, value, 0);
       }
-      const double other = matrix.values[index(mirrored)];
-      if (matrix.columns[index(mirrored)] < i) {
-        refuse(j, matrix.columns[index(mirrored)], other, 0);
+      const double other = matrix.values[to_size(mirrored)];
+      if (matrix.columns[to_size(mirrored)] < i) {
+        refuse(j, matrix.columns[to_size(mirrored)], other, 0);
       }
       if (std::abs(value - other) > kAsymmetry * largest) refuse(i, j, value, other);
     }
@@ -197,10 +196,10 @@ at::Tensor SparseRelationshipOperator::times(const at::Tensor& matrix) const {
   at::parallel_for(0, rows(), kRowsPerTask, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       double* sum = out + i * c;
-      for (std::int64_t e = relationship_.row_starts[index(i)];
-           e < relationship_.row_starts[index(i + 1)]; ++e) {
-        const double value = relationship_.values[index(e)];
-        const double* row = in + relationship_.columns[index(e)] * c;
+      for (std::int64_t e = relationship_.row_starts[to_size(i)];
+           e < relationship_.row_starts[to_size(i + 1)]; ++e) {
+        const double value = relationship_.values[to_size(e)];
+        const double* row = in + relationship_.columns[to_size(e)] * c;
         for (std::int64_t k = 0; k < c; ++k) sum[k] += value * row[k];
       }
     }
@@ -211,18 +210,18 @@ at::Tensor SparseRelationshipOperator::times(const at::Tensor& matrix) const {
 at::Tensor SparseRelationshipOperator::block(const at::Tensor& rows,
                                              const at::Tensor& columns) const {
   const at::Tensor row = rows.contiguous(), column = columns.contiguous();
-  std::vector<std::int64_t> place(index(this->rows()), -1);
+  std::vector<std::int64_t> place(to_size(this->rows()), -1);
   for (std::int64_t k = 0; k < column.size(0); ++k) {
-    place[index(column.data_ptr<std::int64_t>()[k])] = k;
+    place[to_size(column.data_ptr<std::int64_t>()[k])] = k;
   }
   at::Tensor result = at::zeros({row.size(0), column.size(0)}, at::kDouble);
   for (std::int64_t j = 0; j < row.size(0); ++j) {
     const std::int64_t i = row.data_ptr<std::int64_t>()[j];
     double* out = result.data_ptr<double>() + j * column.size(0);
-    for (std::int64_t e = relationship_.row_starts[index(i)];
-         e < relationship_.row_starts[index(i + 1)]; ++e) {
-      const std::int64_t k = place[index(relationship_.columns[index(e)])];
-      if (k >= 0) out[k] = relationship_.values[index(e)];
+    for (std::int64_t e = relationship_.row_starts[to_size(i)];
+         e < relationship_.row_starts[to_size(i + 1)]; ++e) {
+      const std::int64_t k = place[to_size(relationship_.columns[to_size(e)])];
+      if (k >= 0) out[k] = relationship_.values[to_size(e)];
     }
   }
   return result;
@@ -231,9 +230,10 @@ at::Tensor SparseRelationshipOperator::block(const at::Tensor& rows,
 double SparseRelationshipOperator::trace() const {
   double sum = 0;
   for (std::int64_t i = 0; i < rows(); ++i) {
-    for (std::int64_t e = relationship_.row_starts[index(i)];
-         e < relationship_.row_starts[index(i + 1)]; ++e) {
-      if (relationship_.columns[index(e)] == i) sum += relationship_.values[index(e)];
+    for (std::int64_t e = relationship_.row_starts[to_size(i)];
+         e < relationship_.row_starts[to_size(i + 1)]; ++e) {
+      if (relationship_.columns[to_size(e)] == i)
+        sum += relationship_.values[to_size(e)];
     }
   }
   return sum;

@@ -13,7 +13,7 @@
 namespace kinflow {
 namespace {
 
-constexpr std::int64_t kBatch = 256;
+constexpr std::int64_t kBuiltInBatch = 256;
 constexpr std::int64_t kDirections = 4;
 constexpr std::int64_t kRadius = 3;       // of a filter, in pixels
 constexpr double kWavelength = 3.2;       // of a filter, in pixels
@@ -74,7 +74,7 @@ at::Tensor at_half_size(const at::Tensor& maps) { return at::avg_pool2d(maps, 2)
 class BuiltInFeatures final : public ImageFeatures {
  public:
   explicit BuiltInFeatures(at::Device device)
-      : ImageFeatures(device, kBatch),
+      : ImageFeatures(device, kBuiltInBatch),
         filters_(make_filters().to(device, at::kFloat)) {}
 
   const std::string& name() const override { return kName; }

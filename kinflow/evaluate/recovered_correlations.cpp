@@ -6,6 +6,17 @@
 
 namespace kinflow {
 
+RepeatedBlocks repeated_blocks(const Simulation& simulation) {
+  RepeatedBlocks repeated;
+  for (std::size_t b = 0; b < simulation.block_sizes.size(); ++b) {
+    if (simulation.block_sizes[b] < 2) continue;
+    repeated.labels.push_back(simulated_block_label(static_cast<std::int64_t>(b)));
+    repeated.sizes.push_back(simulation.block_sizes[b]);
+    repeated.correlations.push_back(simulation.within_block_correlation[b]);
+  }
+  return repeated;
+}
+
 std::vector<double> correlations_of(const LearnedDependence& learned,
                                     const std::vector<std::string>& labels) {
   std::unordered_map<std::string, double> known;

@@ -18,7 +18,7 @@
 namespace kinflow {
 namespace {
 
-constexpr std::int64_t kBatch = 64;
+constexpr std::int64_t kScriptBatch = 64;
 constexpr std::size_t kLongestReason = 200;
 
 // One line of an exception of LibTorch, which has traces of calls around its reason.
@@ -39,7 +39,7 @@ std::string shape_of(const at::Tensor& tensor) {
 class TorchScriptFeatures final : public ImageFeatures {
  public:
   TorchScriptFeatures(std::string path, torch::jit::Module network, at::Device device)
-      : ImageFeatures(device, kBatch),
+      : ImageFeatures(device, kScriptBatch),
         path_(std::move(path)),
         network_(std::move(network)) {}
 

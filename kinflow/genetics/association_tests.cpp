@@ -13,6 +13,15 @@
 #include "kinflow/genetics/wald_test.h"
 
 namespace kinflow {
+
+/// How the numbers of a fit follow from those that were given.
+struct CovariateUnits {
+  std::vector<ColumnScale> traits, covariates;
+  std::size_t intercept = 0;  ///< the covariate that is constant
+  double intercept_value = 1;
+  double relationship = 1;  ///< mean of the diagonal
+};
+
 namespace {
 
 /// The results of single traits as those of one test.
@@ -51,17 +60,9 @@ RelationshipEigen centered_eigen(std::vector<double> relationship,
   return eigen_of_relationship(std::move(relationship), people);
 }
 
-/// How the numbers of a fit follow from those that were given.
-struct Units {
-  std::vector<ColumnScale> traits, covariates;
-  std::size_t intercept = 0;  ///< the covariate that is constant
-  double intercept_value = 1;
-  double relationship = 1;  ///< mean of the diagonal
-};
-
 /// A fit of some of the traits, from `first` on, in the units that were given.
-MixedModelFit in_given_units(MixedModelFit fit, const Units& units, std::size_t first,
-                             double rows) {
+MixedModelFit in_given_units(MixedModelFit fit, const CovariateUnits& units,
+                             std::size_t first, double rows) {
   const auto d = static_cast<std::size_t>(fit.canonical.traits);
   const auto c = units.covariates.size();
   auto& canonical = fit.canonical;
@@ -88,8 +89,8 @@ MixedModelFit in_given_units(MixedModelFit fit, const Units& units, std::size_t 
   return fit;
 }
 
-Units units_of(const NamedColumns& covariates, std::int64_t rows,
-               const std::vector<ColumnScale>& scales, double relationship) {
+CovariateUnits units_of(const NamedColumns& covariates, std::int64_t rows,
+                        const std::vector<ColumnScale>& scales, double relationship) {
   const auto n = static_cast<std::size_t>(rows);
   for (std::size_t j = 0; j < covariates.names.size(); ++j) {
     const auto values = std::span(covariates.values).subspan(j * n, n);
@@ -106,7 +107,7 @@ Units units_of(const NamedColumns& covariates, std::int64_t rows,
 
 class AssociationTests::SetTests {
  public:
-  SetTests(MixedModelData data, Units units, bool is_joint, TestKind kind)
+  SetTests(MixedModelData data, CovariateUnits units, bool is_joint, TestKind kind)
       : data_(std::move(data)), units_(std::move(units)) {
     if (!is_joint) {
       single_ = std::make_unique<SingleTraitTests>(data_, kind);
@@ -152,7 +153,7 @@ class AssociationTests::SetTests {
 
  private:
   MixedModelData data_;
-  Units units_;
+  CovariateUnits units_;
   MixedModelFit null_;
   std::unique_ptr<FixedVarianceTest> score_;
   std::unique_ptr<WaldTest> wald_;

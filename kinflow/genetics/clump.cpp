@@ -21,8 +21,6 @@
 namespace kinflow {
 namespace {
 
-constexpr int kMale = 1;
-
 void check_range(const char* name, double value, double low, bool low_is_in,
                  double high, bool high_is_in) {
   const bool above = low_is_in ? value >= low : value > low;

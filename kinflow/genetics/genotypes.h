@@ -21,12 +21,15 @@ struct Variant {
   std::string a2;
 };
 
+// Sex as the .fam writes it.
+inline constexpr int kUnknownSex = 0, kMale = 1, kFemale = 2;
+
 /// A line of the .fam, without its phenotype.
 struct Person {
   SampleId id;
   std::string father;  ///< individual id in the same family; empty where unknown
   std::string mother;
-  int sex = 0;  ///< 1 male, 2 female, 0 unknown
+  int sex = kUnknownSex;
 
   /// True where both parents are unknown.
   bool is_founder() const { return father.empty() && mother.empty(); }

@@ -15,9 +15,9 @@
 namespace kinflow {
 namespace {
 
-constexpr std::size_t kPeoplePerWord = 64;
+constexpr std::size_t kPeoplePerMaskWord = 64;
 // Frequencies and correlations that differ by rounding only are equal.
-constexpr double kRounding = 1e-13;
+constexpr double kLinkageRounding = 1e-13;
 
 /// Numbers of people by what is known of two variants: h one allele, t two, k known.
 struct PairCounts {
@@ -113,7 +113,7 @@ class PruningWalk {
         people_(people),
         variants_(one.variants),
         kind_(chromosome(one.name, options.autosomes).kind),
-        limit_(options.largest_r_squared * (1 + kRounding)),
+        limit_(options.largest_r_squared * (1 + kLinkageRounding)),
         window_(options.window_kb * 1000),
         bits_(variants_.size()),
         frequency_(variants_.size()),
@@ -174,7 +174,8 @@ class PruningWalk {
           continue;
         }
         has_pruned = true;
-        const bool is_rarer = frequency_[i] < frequency_[partner] * (1 - kRounding);
+        const bool is_rarer =
+            frequency_[i] < frequency_[partner] * (1 - kLinkageRounding);
         is_pruned_[is_rarer ? i : partner] = 1;
         break;
       }
@@ -216,14 +217,14 @@ VariantBits::VariantBits(const Genotypes& genotypes, std::int64_t variant,
     : VariantBits(counts_of(genotypes, variant, people)) {}
 
 VariantBits::VariantBits(std::span<const std::int8_t> counts)
-    : words_((counts.size() + kPeoplePerWord - 1) / kPeoplePerWord),
+    : words_((counts.size() + kPeoplePerMaskWord - 1) / kPeoplePerMaskWord),
       planes_(3 * words_) {
   std::int64_t number_of[4] = {};
   for (std::size_t i = 0; i < counts.size(); ++i) {
     ++number_of[counts[i] + 1];
     if (counts[i] == kMissingGenotype) continue;
-    const std::uint64_t bit = std::uint64_t{1} << (i % kPeoplePerWord);
-    const std::size_t word = i / kPeoplePerWord;
+    const std::uint64_t bit = std::uint64_t{1} << (i % kPeoplePerMaskWord);
+    const std::size_t word = i / kPeoplePerMaskWord;
     planes_[word] |= bit;
     if (counts[i] == 1) planes_[words_ + word] |= bit;
     if (counts[i] == 2) planes_[2 * words_ + word] |= bit;

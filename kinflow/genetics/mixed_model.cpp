@@ -8,12 +8,11 @@
 #include <numeric>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/size.h"
 #include "kinflow/genetics/univariate_model.h"
 
 namespace kinflow {
 namespace {
-
-std::size_t wide(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 /// Up to the rounding of a decomposition.
 bool is_at_largest(double ratio) { return ratio >= kLargestRatio * (1 - 1e-6); }
@@ -42,29 +41,30 @@ MixedModelFit fit_one_trait(const MixedModelData& data, LikelihoodKind kind) {
 std::vector<double> correlations(const MixedModelData& data,
                                  const std::vector<RatioPlace>& places) {
   const auto d = data.trait_count();
-  std::vector<double> result(wide(d * d));
+  std::vector<double> result(to_size(d * d));
   const auto product = [&](std::int64_t a, std::int64_t b) {
     double sum = 0;
     for (std::int64_t i = 0; i < data.rows; ++i) {
       // Residuals over their deviations: P y / sqrt(w).
-      sum += places[wide(a)].residuals[wide(i)] * places[wide(b)].residuals[wide(i)] /
-             std::sqrt(places[wide(a)].weights[wide(i)] *
-                       places[wide(b)].weights[wide(i)]);
+      sum += places[to_size(a)].residuals[to_size(i)] *
+             places[to_size(b)].residuals[to_size(i)] /
+             std::sqrt(places[to_size(a)].weights[to_size(i)] *
+                       places[to_size(b)].weights[to_size(i)]);
     }
     return sum;
   };
   for (std::int64_t a = 0; a < d; ++a) {
     for (std::int64_t b = 0; b <= a; ++b) {
-      result[wide(a * d + b)] = result[wide(b * d + a)] = product(a, b);
+      result[to_size(a * d + b)] = result[to_size(b * d + a)] = product(a, b);
     }
   }
   std::vector<double> lengths;
   for (std::int64_t a = 0; a < d; ++a) {
-    lengths.push_back(std::sqrt(result[wide(a * d + a)]));
+    lengths.push_back(std::sqrt(result[to_size(a * d + a)]));
   }
   for (std::int64_t a = 0; a < d; ++a) {
     for (std::int64_t b = 0; b < d; ++b) {
-      result[wide(a * d + b)] /= lengths[wide(a)] * lengths[wide(b)];
+      result[to_size(a * d + b)] /= lengths[to_size(a)] * lengths[to_size(b)];
     }
   }
   return result;
@@ -78,22 +78,23 @@ TraitVariances first_variances(const MixedModelData& data) {
       std::accumulate(data.eigenvalues.begin(), data.eigenvalues.end(), 0.0) /
       static_cast<double>(data.rows);
   const double low = 0.02 / mean, high = 50 / mean;
-  std::vector<RatioPlace> places(wide(d));
+  std::vector<RatioPlace> places(to_size(d));
   std::vector<double> genetic, residual;
   for (std::int64_t j = 0; j < d; ++j) {
     const auto single = trait_of(data, j);
     const UnivariateModel model(single, LikelihoodKind::restricted);
-    model.go_to(std::clamp(fit_univariate(model).ratio, low, high), places[wide(j)]);
-    residual.push_back(places[wide(j)].quadratic / model.degrees());
-    genetic.push_back(residual.back() * places[wide(j)].ratio);
+    model.go_to(std::clamp(fit_univariate(model).ratio, low, high), places[to_size(j)]);
+    residual.push_back(places[to_size(j)].quadratic / model.degrees());
+    genetic.push_back(residual.back() * places[to_size(j)].ratio);
   }
   auto shared = correlations(data, places);
   TraitVariances start{shared, shared};
   for (std::int64_t a = 0; a < d; ++a) {
     for (std::int64_t b = 0; b < d; ++b) {
-      start.genetic[wide(a * d + b)] *= std::sqrt(genetic[wide(a)] * genetic[wide(b)]);
-      start.residual[wide(a * d + b)] *=
-          std::sqrt(residual[wide(a)] * residual[wide(b)]);
+      start.genetic[to_size(a * d + b)] *=
+          std::sqrt(genetic[to_size(a)] * genetic[to_size(b)]);
+      start.residual[to_size(a * d + b)] *=
+          std::sqrt(residual[to_size(a)] * residual[to_size(b)]);
     }
   }
   return start;

@@ -12,6 +12,7 @@
 #include "kinflow/core/blas_threads.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/memory.h"
+#include "kinflow/core/size.h"
 #include "kinflow/core/workers.h"
 
 namespace kinflow {
@@ -22,8 +23,6 @@ constexpr std::size_t kFinishTile = 64;
 constexpr std::size_t kBlockNumbers = std::size_t{1} << 24;
 constexpr std::size_t kMostVariants = 1024;
 constexpr std::size_t kFewestVariants = 64;
-
-std::size_t to_size(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 /// A variant's place and scale: (x - mean) * factor; a factor of 0 leaves it out.
 struct Scaling {

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "kinflow/core/chi_squared.h"
+#include "kinflow/core/size.h"
 #include "kinflow/genetics/univariate_model.h"
 
 namespace kinflow {
@@ -15,8 +16,6 @@ namespace {
 
 // SNPs whose squares are in memory at a time.
 constexpr std::int64_t kBlock = 128;
-
-std::size_t wide(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 }  // namespace
 
@@ -38,7 +37,7 @@ FixedVarianceTest::FixedVarianceTest(const MixedModelData& data,
   for (std::int64_t j = 0; j < traits_; ++j) {
     const auto single = trait_of(canonical, j);
     RatioPlace place;
-    UnivariateModel(single, null.kind).go_to(null.canonical.ratios[wide(j)], place);
+    UnivariateModel(single, null.kind).go_to(null.canonical.ratios[to_size(j)], place);
     linear_.insert(linear_.end(), place.residuals.begin(), place.residuals.end());
     weights_.insert(weights_.end(), place.weights.begin(), place.weights.end());
     bases.insert(bases.end(), place.basis.begin(), place.basis.end());
@@ -60,20 +59,20 @@ void FixedVarianceTest::test_block(const double* snps, std::int64_t first,
   const auto d = static_cast<int>(traits_);
   const auto columns = traits_ * (1 + covariates_);
   const auto snps_in_results = static_cast<std::int64_t>(results.p_value.size());
-  std::vector<double> squares(wide(rows_ * count));
+  std::vector<double> squares(to_size(rows_ * count));
   for (std::size_t i = 0; i < squares.size(); ++i) squares[i] = snps[i] * snps[i];
   // Rows of these are columns of SNPs.
-  std::vector<double> products(wide(columns * count)),
-      precisions(wide(count * traits_));
+  std::vector<double> products(to_size(columns * count)),
+      precisions(to_size(count * traits_));
   cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, static_cast<int>(columns), m, n,
               1, linear_.data(), n, snps, n, 0, products.data(),
               static_cast<int>(columns));
   cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, d, m, n, 1, weights_.data(), n,
               squares.data(), n, 0, precisions.data(), d);
-  std::vector<double> canonical_effects(wide(traits_));
+  std::vector<double> canonical_effects(to_size(traits_));
   for (std::int64_t s = 0; s < count; ++s) {
-    const double* of_snp = &products[wide(s * columns)];
-    double* precision = &precisions[wide(s * traits_)];
+    const double* of_snp = &products[to_size(s * columns)];
+    double* precision = &precisions[to_size(s * traits_)];
     double chi_square = 0;
     bool is_determined = false;
     for (std::int64_t j = 0; j < traits_; ++j) {
@@ -81,25 +80,25 @@ void FixedVarianceTest::test_block(const double* snps, std::int64_t first,
       const double* shares = of_snp + traits_ + j * covariates_;
       for (std::int64_t k = 0; k < covariates_; ++k) left -= shares[k] * shares[k];
       if (!(left > kLeastLeftOfSnp * precision[j])) is_determined = true;
-      canonical_effects[wide(j)] = of_snp[j] / left;
-      chi_square += of_snp[j] * canonical_effects[wide(j)];
+      canonical_effects[to_size(j)] = of_snp[j] / left;
+      chi_square += of_snp[j] * canonical_effects[to_size(j)];
       precision[j] = left;
     }
     const auto at = first + s;
     if (is_determined) chi_square = std::numeric_limits<double>::quiet_NaN();
-    results.chi_square[wide(at)] = chi_square;
-    results.p_value[wide(at)] = is_determined    ? chi_square
-                                : f_degrees_ > 0 ? f_tail(chi_square, f_degrees_)
-                                                 : chi_squared_tail(chi_square, d);
+    results.chi_square[to_size(at)] = chi_square;
+    results.p_value[to_size(at)] = is_determined    ? chi_square
+                                   : f_degrees_ > 0 ? f_tail(chi_square, f_degrees_)
+                                                    : chi_squared_tail(chi_square, d);
     for (std::int64_t a = 0; a < traits_; ++a) {
       double effect = is_determined ? chi_square : 0, variance = effect;
       for (std::int64_t j = 0; j < traits_; ++j) {
-        const double share = back_[wide(j * traits_ + a)];
-        effect += share * canonical_effects[wide(j)];
+        const double share = back_[to_size(j * traits_ + a)];
+        effect += share * canonical_effects[to_size(j)];
         variance += share * share / precision[j];
       }
-      results.effects[wide(a * snps_in_results + at)] = effect;
-      results.standard_errors[wide(a * snps_in_results + at)] = std::sqrt(variance);
+      results.effects[to_size(a * snps_in_results + at)] = effect;
+      results.standard_errors[to_size(a * snps_in_results + at)] = std::sqrt(variance);
     }
   }
 }

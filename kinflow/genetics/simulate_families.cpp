@@ -9,7 +9,6 @@
 namespace kinflow {
 namespace {
 
-constexpr int kMale = 1, kFemale = 2;
 constexpr double kYoungest = 20, kOldest = 80, kGeneration = 25, kAgeSpread = 3;
 
 int random_sex(Random& random) { return random.below(2) == 0 ? kMale : kFemale; }

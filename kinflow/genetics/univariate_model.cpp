@@ -11,11 +11,10 @@
 #include <numbers>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/size.h"
 
 namespace kinflow {
 namespace {
-
-std::size_t wide(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 [[noreturn]] void fail_to_factor(const MixedModelData& data) {
   throw NumericalError(fmt::format(
@@ -66,13 +65,14 @@ UnivariateModel::UnivariateModel(const MixedModelData& data, LikelihoodKind kind
   const auto n = static_cast<int>(data.rows);
   const auto c = static_cast<int>(data.covariate_count());
   if (c == 0) return;
-  std::vector<double> square(wide(c) * wide(c));
+  std::vector<double> square(to_size(c) * to_size(c));
   cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, c, n, 1,
               data.covariates.values.data(), n, 0, square.data(), c);
   if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', c, square.data(), c) != 0) {
     fail_to_factor(data);
   }
-  for (int j = 0; j < c; ++j) log_det_design_ += 2 * std::log(square[wide(j * c + j)]);
+  for (int j = 0; j < c; ++j)
+    log_det_design_ += 2 * std::log(square[to_size(j * c + j)]);
 }
 
 void UnivariateModel::go_to(double ratio, RatioPlace& place) const {
@@ -82,27 +82,27 @@ void UnivariateModel::go_to(double ratio, RatioPlace& place) const {
   const double* eigenvalues = data_.eigenvalues.data();
   const double* values = data_.traits.values.data();
   place.ratio = ratio;
-  place.weights.resize(wide(rows));
-  place.residuals.resize(wide(rows));
-  place.basis.resize(wide(rows * c));
-  place.scaled_residuals.resize(wide(rows));
+  place.weights.resize(to_size(rows));
+  place.residuals.resize(to_size(rows));
+  place.basis.resize(to_size(rows * c));
+  place.scaled_residuals.resize(to_size(rows));
   place.log_det_information = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
-    place.weights[wide(i)] = 1 / (eigenvalues[i] * ratio + 1);
+    place.weights[to_size(i)] = 1 / (eigenvalues[i] * ratio + 1);
   }
   for (std::int64_t i = 0; i < rows; ++i) {
-    place.residuals[wide(i)] = place.weights[wide(i)] * values[i];
+    place.residuals[to_size(i)] = place.weights[to_size(i)] * values[i];
   }
   place.trace = cblas_ddot(n, eigenvalues, 1, place.weights.data(), 1);
   if (c > 0) {
     for (std::int64_t j = 0; j < c; ++j) {
-      const double* column = &data_.covariates.values[wide(j * rows)];
-      double* weighted = &place.basis[wide(j * rows)];
+      const double* column = &data_.covariates.values[to_size(j * rows)];
+      double* weighted = &place.basis[to_size(j * rows)];
       for (std::int64_t i = 0; i < rows; ++i) {
-        weighted[i] = place.weights[wide(i)] * column[i];
+        weighted[i] = place.weights[to_size(i)] * column[i];
       }
     }
-    std::vector<double> factor(wide(c) * wide(c)), shares(wide(c));
+    std::vector<double> factor(to_size(c) * to_size(c)), shares(to_size(c));
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, c, c, n, 1,
                 data_.covariates.values.data(), n, place.basis.data(), n, 0,
                 factor.data(), c);
@@ -116,13 +116,13 @@ void UnivariateModel::go_to(double ratio, RatioPlace& place) const {
     cblas_dgemv(CblasColMajor, CblasNoTrans, n, c, -1, place.basis.data(), n,
                 shares.data(), 1, 1, place.residuals.data(), 1);
     for (int j = 0; j < c; ++j) {
-      place.log_det_information += 2 * std::log(factor[wide(j * c + j)]);
+      place.log_det_information += 2 * std::log(factor[to_size(j * c + j)]);
     }
     if (kind_ == LikelihoodKind::restricted) {
       for (std::int64_t j = 0; j < c; ++j) {
-        const double* column = &place.basis[wide(j * rows)];
+        const double* column = &place.basis[to_size(j * rows)];
         for (std::int64_t i = 0; i < rows; ++i) {
-          place.scaled_residuals[wide(i)] = eigenvalues[i] * column[i];
+          place.scaled_residuals[to_size(i)] = eigenvalues[i] * column[i];
         }
         place.trace -= cblas_ddot(n, column, 1, place.scaled_residuals.data(), 1);
       }
@@ -130,7 +130,7 @@ void UnivariateModel::go_to(double ratio, RatioPlace& place) const {
   }
   place.quadratic = cblas_ddot(n, values, 1, place.residuals.data(), 1);
   for (std::int64_t i = 0; i < rows; ++i) {
-    place.scaled_residuals[wide(i)] = eigenvalues[i] * place.residuals[wide(i)];
+    place.scaled_residuals[to_size(i)] = eigenvalues[i] * place.residuals[to_size(i)];
   }
   place.quadratic_slope =
       cblas_ddot(n, place.residuals.data(), 1, place.scaled_residuals.data(), 1);

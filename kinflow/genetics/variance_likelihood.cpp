@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/size.h"
 
 namespace kinflow {
 namespace {
@@ -18,8 +19,6 @@ namespace {
 using Matrix = std::vector<double>;
 
 int narrow(std::int64_t value) { return static_cast<int>(value); }
-std::size_t wide(std::int64_t value) { return static_cast<std::size_t>(value); }
-
 /// A B, A' B, A B' of square matrices of order d.
 Matrix product(const Matrix& a, bool transpose_a, const Matrix& b, bool transpose_b,
                std::int64_t order) {
@@ -38,7 +37,7 @@ Matrix congruent(const Matrix& a, const Matrix& middle, std::int64_t order) {
 
 /// Eigenvalues, ascending; the matrix becomes its eigenvectors.
 std::vector<double> eigenvectors(Matrix& matrix, std::int64_t order) {
-  std::vector<double> values(wide(order));
+  std::vector<double> values(to_size(order));
   if (LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'L', narrow(order), matrix.data(),
                     narrow(order), values.data()) != 0) {
     throw NumericalError(
@@ -52,7 +51,7 @@ Matrix from_eigenvectors(const Matrix& vectors, const std::vector<double>& value
                          std::int64_t order) {
   Matrix scaled = vectors;
   for (std::int64_t j = 0; j < order; ++j) {
-    cblas_dscal(narrow(order), values[wide(j)], &scaled[wide(j * order)], 1);
+    cblas_dscal(narrow(order), values[to_size(j)], &scaled[to_size(j * order)], 1);
   }
   return product(scaled, false, vectors, true, order);
 }
@@ -103,10 +102,10 @@ CanonicalTraits make_canonical(const TraitVariances& variances, std::int64_t tra
   Matrix lower = variances.residual;
   if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', d, lower.data(), d) != 0) return result;
   for (std::int64_t j = 0; j < traits; ++j) {
-    const double pivot = lower[wide(j * traits + j)];
+    const double pivot = lower[to_size(j * traits + j)];
     if (!(pivot > 0) || !std::isfinite(pivot)) return result;
     result.log_det_residual += 2 * std::log(pivot);
-    for (std::int64_t i = 0; i < j; ++i) lower[wide(j * traits + i)] = 0;
+    for (std::int64_t i = 0; i < j; ++i) lower[to_size(j * traits + i)] = 0;
   }
   Matrix middle = variances.genetic;
   cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, d, d, 1,
@@ -123,7 +122,7 @@ CanonicalTraits make_canonical(const TraitVariances& variances, std::int64_t tra
   result.to.resize(middle.size());
   for (std::int64_t i = 0; i < traits; ++i) {
     for (std::int64_t j = 0; j < traits; ++j) {
-      result.to[wide(j * traits + i)] = middle[wide(i * traits + j)];
+      result.to[to_size(j * traits + i)] = middle[to_size(i * traits + j)];
     }
   }
   cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, d, d,
@@ -133,7 +132,7 @@ CanonicalTraits make_canonical(const TraitVariances& variances, std::int64_t tra
 }
 
 TraitVariances variances_of(const CanonicalTraits& canonical) {
-  const std::vector<double> ones(wide(canonical.traits), 1);
+  const std::vector<double> ones(to_size(canonical.traits), 1);
   return {from_eigenvectors(canonical.back, canonical.ratios, canonical.traits),
           from_eigenvectors(canonical.back, ones, canonical.traits)};
 }
@@ -145,12 +144,12 @@ TraitVariances em_step(const CanonicalTraits& from, const VarianceGradient& grad
   Matrix genetic = gradient.genetic, residual = gradient.residual;
   for (std::int64_t b = 0; b < from.traits; ++b) {
     for (std::int64_t a = 0; a < from.traits; ++a) {
-      const auto cell = wide(b * from.traits + a);
-      const double ratios = from.ratios[wide(a)] * from.ratios[wide(b)];
+      const auto cell = to_size(b * from.traits + a);
+      const double ratios = from.ratios[to_size(a)] * from.ratios[to_size(b)];
       genetic[cell] *= scale * ratios;
       residual[cell] *= scale;
       if (a == b) {
-        genetic[cell] += from.ratios[wide(a)];
+        genetic[cell] += from.ratios[to_size(a)];
         residual[cell] += 1;
       }
     }
@@ -164,14 +163,15 @@ TraitVariances after(const CanonicalTraits& from, const ScoringStep& step,
   // One step never takes more than this share of the residual variance of a trait.
   constexpr double kLeastLeft = 0.05;
   const std::int64_t d = from.traits;
-  Matrix factor = diagonal(std::vector<double>(wide(d), 1));
+  Matrix factor = diagonal(std::vector<double>(to_size(d), 1));
   Matrix residual = factor;
   std::vector<double> ratios = from.ratios;
   for (std::int64_t b = 0; b < d; ++b) {
-    const double ratio = from.ratios[wide(b)];
-    ratios[wide(b)] = std::max(0.0, ratio + length * step.genetic[wide(b * d + b)]);
+    const double ratio = from.ratios[to_size(b)];
+    ratios[to_size(b)] =
+        std::max(0.0, ratio + length * step.genetic[to_size(b * d + b)]);
     for (std::int64_t a = 0; a < b && ratio > 0; ++a) {
-      factor[wide(b * d + a)] = length * step.genetic[wide(b * d + a)] / ratio;
+      factor[to_size(b * d + a)] = length * step.genetic[to_size(b * d + a)] / ratio;
     }
   }
   for (std::size_t i = 0; i < residual.size(); ++i) {
@@ -194,31 +194,31 @@ VarianceLikelihood::VarianceLikelihood(const MixedModelData& data, LikelihoodKin
   for (const double value : data.eigenvalues) {
     root_eigenvalues_.push_back(std::sqrt(value));
   }
-  const auto cells = wide(rows_ * traits_);
+  const auto cells = to_size(rows_ * traits_);
   canonical_values_.resize(cells);
   weights_.resize(cells);
   weighted_residuals_.resize(cells);
-  genetic_leverage_.resize(wide(traits_));
-  residual_leverage_.resize(wide(traits_));
+  genetic_leverage_.resize(to_size(traits_));
+  residual_leverage_.resize(to_size(traits_));
   design_ = data.covariates.values;
   set_snp(nullptr);
 }
 
 void VarianceLikelihood::set_snp(const double* snp) {
   covariates_ = data_.covariate_count() + (snp != nullptr ? 1 : 0);
-  design_.resize(wide(rows_ * covariates_));
+  design_.resize(to_size(rows_ * covariates_));
   if (snp != nullptr) {
     std::copy(snp, snp + rows_, design_.end() - rows_);
   }
   weighted_design_.resize(design_.size());
-  inverse_.resize(wide(covariates_ * covariates_));
+  inverse_.resize(to_size(covariates_ * covariates_));
   squares_.resize(inverse_.size());
-  canonical_coefficients_.resize(wide(covariates_ * traits_));
-  factors_.resize(wide(covariates_ * covariates_ * traits_));
+  canonical_coefficients_.resize(to_size(covariates_ * traits_));
+  factors_.resize(to_size(covariates_ * covariates_ * traits_));
   const int n = narrow(rows_), c = narrow(covariates_);
   log_det_design_ = 0;
   if (c == 0) return;
-  Matrix square(wide(covariates_ * covariates_));
+  Matrix square(to_size(covariates_ * covariates_));
   cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, c, n, 1, design_.data(), n, 0,
               square.data(), c);
   if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', c, square.data(), c) != 0) {
@@ -233,22 +233,22 @@ void VarianceLikelihood::set_snp(const double* snp) {
 /// The weighted regression of one canonical trait.
 void VarianceLikelihood::fit_trait(std::int64_t trait) {
   const int n = narrow(rows_), c = narrow(covariates_);
-  const double* values = &canonical_values_[wide(trait * rows_)];
-  const double* weights = &weights_[wide(trait * rows_)];
-  double* residuals = &weighted_residuals_[wide(trait * rows_)];
-  genetic_leverage_[wide(trait)] = residual_leverage_[wide(trait)] = 0;
+  const double* values = &canonical_values_[to_size(trait * rows_)];
+  const double* weights = &weights_[to_size(trait * rows_)];
+  double* residuals = &weighted_residuals_[to_size(trait * rows_)];
+  genetic_leverage_[to_size(trait)] = residual_leverage_[to_size(trait)] = 0;
   if (c == 0) {
     for (std::int64_t i = 0; i < rows_; ++i) residuals[i] = weights[i] * values[i];
     quadratic_ += cblas_ddot(n, residuals, 1, values, 1);
     return;
   }
   for (std::int64_t j = 0; j < covariates_; ++j) {
-    const double* column = &design_[wide(j * rows_)];
-    double* weighted = &weighted_design_[wide(j * rows_)];
+    const double* column = &design_[to_size(j * rows_)];
+    double* weighted = &weighted_design_[to_size(j * rows_)];
     for (std::int64_t i = 0; i < rows_; ++i) weighted[i] = weights[i] * column[i];
   }
-  double* factor = &factors_[wide(trait * covariates_ * covariates_)];
-  double* coefficients = &canonical_coefficients_[wide(trait * covariates_)];
+  double* factor = &factors_[to_size(trait * covariates_ * covariates_)];
+  double* coefficients = &canonical_coefficients_[to_size(trait * covariates_)];
   cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, c, c, n, 1, design_.data(), n,
               weighted_design_.data(), n, 0, factor, c);
   cblas_dgemv(CblasColMajor, CblasTrans, n, c, 1, weighted_design_.data(), n, values, 1,
@@ -269,12 +269,12 @@ void VarianceLikelihood::fit_trait(std::int64_t trait) {
   std::copy(factor, factor + c * c, inverse_.begin());
   for (int j = 0; j < c; ++j) log_det_information_ += 2 * std::log(factor[j * c + j]);
   LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', c, inverse_.data(), c);
-  residual_leverage_[wide(trait)] = leverage();
+  residual_leverage_[to_size(trait)] = leverage();
   for (std::int64_t j = 0; j < covariates_; ++j) {
-    double* column = &weighted_design_[wide(j * rows_)];
-    for (std::int64_t i = 0; i < rows_; ++i) column[i] *= root_eigenvalues_[wide(i)];
+    double* column = &weighted_design_[to_size(j * rows_)];
+    for (std::int64_t i = 0; i < rows_; ++i) column[i] *= root_eigenvalues_[to_size(i)];
   }
-  genetic_leverage_[wide(trait)] = leverage();
+  genetic_leverage_[to_size(trait)] = leverage();
 }
 
 /// tr((X'WX)^-1 M'M) of what stands in the scratch.
@@ -286,7 +286,8 @@ double VarianceLikelihood::leverage() {
   double sum = 0;
   for (int j = 0; j < c; ++j) {
     for (int i = j; i < c; ++i) {
-      sum += (i == j ? 1 : 2) * inverse_[wide(j * c + i)] * squares_[wide(j * c + i)];
+      sum += (i == j ? 1 : 2) * inverse_[to_size(j * c + i)] *
+             squares_[to_size(j * c + i)];
     }
   }
   return sum;
@@ -302,10 +303,10 @@ double VarianceLikelihood::go_to(const TraitVariances& variances) {
               canonical_values_.data(), n);
   log_det_information_ = quadratic_ = log_det_rows_ = 0;
   for (std::int64_t j = 0; j < traits_; ++j) {
-    const double ratio = canonical_.ratios[wide(j)];
-    double* weights = &weights_[wide(j * rows_)];
+    const double ratio = canonical_.ratios[to_size(j)];
+    double* weights = &weights_[to_size(j * rows_)];
     for (std::int64_t i = 0; i < rows_; ++i) {
-      weights[i] = 1 / (data_.eigenvalues[wide(i)] * ratio + 1);
+      weights[i] = 1 / (data_.eigenvalues[to_size(i)] * ratio + 1);
     }
     log_det_rows_ += log_of_inverses(weights, rows_);
     fit_trait(j);
@@ -323,12 +324,12 @@ double VarianceLikelihood::go_to(const TraitVariances& variances) {
 
 VarianceGradient VarianceLikelihood::gradient() const {
   const int n = narrow(rows_), d = narrow(traits_);
-  VarianceGradient result{Matrix(wide(traits_ * traits_)),
-                          Matrix(wide(traits_ * traits_))};
+  VarianceGradient result{Matrix(to_size(traits_ * traits_)),
+                          Matrix(to_size(traits_ * traits_))};
   Matrix scaled = weighted_residuals_;
   for (std::int64_t j = 0; j < traits_; ++j) {
-    double* column = &scaled[wide(j * rows_)];
-    for (std::int64_t i = 0; i < rows_; ++i) column[i] *= data_.eigenvalues[wide(i)];
+    double* column = &scaled[to_size(j * rows_)];
+    for (std::int64_t i = 0; i < rows_; ++i) column[i] *= data_.eigenvalues[to_size(i)];
   }
   cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, d, d, n, 0.5,
               weighted_residuals_.data(), n, scaled.data(), n, 0, result.genetic.data(),
@@ -336,15 +337,15 @@ VarianceGradient VarianceLikelihood::gradient() const {
   cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, d, d, n, 0.5,
               weighted_residuals_.data(), n, weighted_residuals_.data(), n, 0,
               result.residual.data(), d);
-  const std::vector<double> ones(wide(rows_), 1);
+  const std::vector<double> ones(to_size(rows_), 1);
   for (std::int64_t j = 0; j < traits_; ++j) {
-    const double* weights = &weights_[wide(j * rows_)];
-    const auto cell = wide(j * traits_ + j);
+    const double* weights = &weights_[to_size(j * rows_)];
+    const auto cell = to_size(j * traits_ + j);
     result.genetic[cell] -=
         0.5 * (cblas_ddot(n, data_.eigenvalues.data(), 1, weights, 1) -
-               genetic_leverage_[wide(j)]);
-    result.residual[cell] -=
-        0.5 * (cblas_ddot(n, ones.data(), 1, weights, 1) - residual_leverage_[wide(j)]);
+               genetic_leverage_[to_size(j)]);
+    result.residual[cell] -= 0.5 * (cblas_ddot(n, ones.data(), 1, weights, 1) -
+                                    residual_leverage_[to_size(j)]);
   }
   return result;
 }
@@ -353,14 +354,14 @@ ScoringStep VarianceLikelihood::scoring_step(const VarianceGradient& gradient) c
   const std::int64_t d = traits_;
   const int n = narrow(rows_);
   // Information on elements a, b of Vg and Ve: sums of D^2 w_a w_b, D w_a w_b, w_a w_b.
-  Matrix squares(wide(d * d)), cross(wide(d * d)), plain(wide(d * d));
+  Matrix squares(to_size(d * d)), cross(to_size(d * d)), plain(to_size(d * d));
   Matrix scaled = weights_;
   const auto multiply = [&](Matrix& sums) {
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, narrow(d), narrow(d), n, 1,
                 scaled.data(), n, weights_.data(), n, 0, sums.data(), narrow(d));
     for (std::int64_t j = 0; j < d; ++j) {
       for (std::int64_t i = 0; i < rows_; ++i) {
-        scaled[wide(j * rows_ + i)] *= data_.eigenvalues[wide(i)];
+        scaled[to_size(j * rows_ + i)] *= data_.eigenvalues[to_size(i)];
       }
     }
   };
@@ -371,14 +372,14 @@ ScoringStep VarianceLikelihood::scoring_step(const VarianceGradient& gradient) c
   // Canonical traits without genetic variance come first; among them any rotation is
   // as canonical, and one makes the gradient diagonal.
   std::int64_t without = 0;
-  while (without < d && canonical_.ratios[wide(without)] == 0) ++without;
-  Matrix turn = diagonal(std::vector<double>(wide(d), 1));
+  while (without < d && canonical_.ratios[to_size(without)] == 0) ++without;
+  Matrix turn = diagonal(std::vector<double>(to_size(d), 1));
   if (without > 1) {
-    Matrix block(wide(without * without));
+    Matrix block(to_size(without * without));
     for (std::int64_t b = 0; b < without; ++b) {
       for (std::int64_t a = 0; a < without; ++a) {
-        const auto cell = wide(b * d + a);
-        block[wide(b * without + a)] =
+        const auto cell = to_size(b * d + a);
+        block[to_size(b * without + a)] =
             gradient.genetic[cell] -
             cross[cell] / plain[cell] * gradient.residual[cell];
       }
@@ -386,21 +387,22 @@ ScoringStep VarianceLikelihood::scoring_step(const VarianceGradient& gradient) c
     eigenvectors(block, without);
     for (std::int64_t b = 0; b < without; ++b) {
       for (std::int64_t a = 0; a < without; ++a) {
-        turn[wide(a * d + b)] = block[wide(b * without + a)];
+        turn[to_size(a * d + b)] = block[to_size(b * without + a)];
       }
     }
   }
   const Matrix genetic = congruent(turn, gradient.genetic, d);
   const Matrix residual = congruent(turn, gradient.residual, d);
 
-  ScoringStep step{std::move(turn), Matrix(wide(d * d), 0), Matrix(wide(d * d), 0), 0};
+  ScoringStep step{std::move(turn), Matrix(to_size(d * d), 0),
+                   Matrix(to_size(d * d), 0), 0};
   const auto slope = [&](std::int64_t a, std::int64_t b) {
-    const auto cell = wide(b * d + a);
+    const auto cell = to_size(b * d + a);
     return genetic[cell] - cross[cell] / plain[cell] * residual[cell];
   };
   for (std::int64_t b = 0; b < d; ++b) {
     for (std::int64_t a = 0; a < d; ++a) {
-      const auto cell = wide(b * d + a);
+      const auto cell = to_size(b * d + a);
       const std::int64_t low = std::min(a, b), high = std::max(a, b);
       double information = squares[cell] - cross[cell] * cross[cell] / plain[cell];
       double change = 0;
@@ -409,7 +411,7 @@ ScoringStep VarianceLikelihood::scoring_step(const VarianceGradient& gradient) c
         // the trait with the lower ratio, which that trait may not want.
         if (a != b) {
           information +=
-              2 * std::max(0.0, -slope(low, low)) / canonical_.ratios[wide(high)];
+              2 * std::max(0.0, -slope(low, low)) / canonical_.ratios[to_size(high)];
         }
         change = 2 * slope(a, b) / information;
       } else if (a == b) {
@@ -438,8 +440,9 @@ VarianceLikelihood::SnpEffect VarianceLikelihood::snp_effect() const {
   SnpEffect result;
   for (std::int64_t j = 0; j < traits_; ++j) {
     // The last pivot of the Cholesky factor is what the covariates leave of the SNP.
-    const double pivot = factors_[wide((j + 1) * covariates_ * covariates_ - 1)];
-    result.effects.push_back(canonical_coefficients_[wide((j + 1) * covariates_ - 1)]);
+    const double pivot = factors_[to_size((j + 1) * covariates_ * covariates_ - 1)];
+    result.effects.push_back(
+        canonical_coefficients_[to_size((j + 1) * covariates_ - 1)]);
     result.precisions.push_back(pivot * pivot);
   }
   return result;

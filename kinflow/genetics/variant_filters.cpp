@@ -21,7 +21,7 @@ namespace kinflow {
 namespace {
 
 // Shares that equal a limit but for rounding pass it.
-constexpr double kRounding = 1e-13;
+constexpr double kFilterRounding = 1e-13;
 constexpr std::int64_t kVariantsPerTurn = 256;
 
 using Keeps = std::function<bool(std::int64_t)>;
@@ -182,17 +182,17 @@ void apply_counts(Chosen& chosen, const VariantCounter& counter,
                   const VariantFilters& filters) {
   if (const auto limit = filters.largest_missing_share) {
     apply(chosen, fmt::format("--geno {}", *limit), [&](auto row) {
-      return counter.missing_share(row) <= *limit * (1 + kRounding);
+      return counter.missing_share(row) <= *limit * (1 + kFilterRounding);
     });
   }
   if (const auto limit = filters.least_hardy_weinberg_p) {
     apply(chosen, fmt::format("--hwe {}", *limit), [&](auto row) {
-      return counter.hardy_weinberg_p(row) >= *limit * (1 - kRounding);
+      return counter.hardy_weinberg_p(row) >= *limit * (1 - kFilterRounding);
     });
   }
   if (const auto limit = filters.least_minor_frequency) {
     apply(chosen, fmt::format("--maf {}", *limit), [&](auto row) {
-      return counter.minor_frequency(row) >= *limit * (1 - kRounding);
+      return counter.minor_frequency(row) >= *limit * (1 - kFilterRounding);
     });
   }
 }

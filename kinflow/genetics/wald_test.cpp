@@ -10,20 +10,19 @@
 
 #include "kinflow/core/chi_squared.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/size.h"
 
 namespace kinflow {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-std::size_t wide(std::int64_t value) { return static_cast<std::size_t>(value); }
-
 void set_missing(SnpResults& results, std::int64_t snp, std::int64_t traits) {
   const auto snps = static_cast<std::int64_t>(results.p_value.size());
-  results.chi_square[wide(snp)] = results.p_value[wide(snp)] = kNan;
+  results.chi_square[to_size(snp)] = results.p_value[to_size(snp)] = kNan;
   for (std::int64_t a = 0; a < traits; ++a) {
-    results.effects[wide(a * snps + snp)] = kNan;
-    results.standard_errors[wide(a * snps + snp)] = kNan;
+    results.effects[to_size(a * snps + snp)] = kNan;
+    results.standard_errors[to_size(a * snps + snp)] = kNan;
   }
 }
 
@@ -43,7 +42,7 @@ class CovariateSpace {
     const double all = cblas_ddot(n, snp, 1, snp, 1);
     double left = all;
     for (std::int64_t j = 0; j < columns_; ++j) {
-      left -= std::pow(cblas_ddot(n, &basis_[wide(j * rows_)], 1, snp, 1), 2);
+      left -= std::pow(cblas_ddot(n, &basis_[to_size(j * rows_)], 1, snp, 1), 2);
     }
     return !(left > kLeastLeftOfSnp * all);
   }
@@ -115,7 +114,7 @@ class WaldTest::OneTrait {
 
   /// P y, P D P y, Z and D W Z, and for squares of SNPs W and D W W.
   void add_columns(const RatioPlace& place) {
-    const auto rows = wide(data_.rows);
+    const auto rows = to_size(data_.rows);
     const auto c = data_.covariate_count();
     const auto n = static_cast<int>(data_.rows);
     const auto& eigenvalues = data_.eigenvalues;
@@ -126,19 +125,19 @@ class WaldTest::OneTrait {
     }
     std::vector<double> scaled_basis = place.basis;
     for (std::int64_t j = 0; j < c; ++j) {
-      const double* column = &place.basis[wide(j) * rows];
+      const double* column = &place.basis[to_size(j) * rows];
       cblas_daxpy(n, -cblas_ddot(n, column, 1, place.scaled_residuals.data(), 1),
                   column, 1, twice.data(), 1);
       for (std::size_t i = 0; i < rows; ++i) {
-        scaled_basis[wide(j) * rows + i] *= eigenvalues[i];
+        scaled_basis[to_size(j) * rows + i] *= eigenvalues[i];
       }
     }
     linear_.insert(linear_.end(), twice.begin(), twice.end());
     linear_.insert(linear_.end(), place.basis.begin(), place.basis.end());
     for (std::int64_t j = 0; j < c; ++j) {
       for (std::int64_t k = 0; k < c; ++k) {
-        middle_.push_back(cblas_ddot(n, &place.basis[wide(k) * rows], 1,
-                                     &scaled_basis[wide(j) * rows], 1));
+        middle_.push_back(cblas_ddot(n, &place.basis[to_size(k) * rows], 1,
+                                     &scaled_basis[to_size(j) * rows], 1));
       }
     }
     for (std::size_t i = 0; i < scaled_basis.size(); ++i) {
@@ -153,14 +152,14 @@ class WaldTest::OneTrait {
 
   void multiply(const double* snps, std::int64_t count, Scratch& scratch) const {
     const auto n = static_cast<int>(data_.rows), m = static_cast<int>(count);
-    const auto linear = static_cast<int>(linear_.size() / wide(data_.rows));
-    const auto weights = static_cast<int>(weights_.size() / wide(data_.rows));
-    scratch.squares.resize(wide(data_.rows * count));
+    const auto linear = static_cast<int>(linear_.size() / to_size(data_.rows));
+    const auto weights = static_cast<int>(weights_.size() / to_size(data_.rows));
+    scratch.squares.resize(to_size(data_.rows * count));
     for (std::size_t i = 0; i < scratch.squares.size(); ++i) {
       scratch.squares[i] = snps[i] * snps[i];
     }
-    scratch.of_linear.resize(wide(linear * count));
-    scratch.of_weights.resize(wide(weights * count));
+    scratch.of_linear.resize(to_size(linear * count));
+    scratch.of_weights.resize(to_size(weights * count));
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, linear, m, n, 1,
                 linear_.data(), n, snps, n, 0, scratch.of_linear.data(), linear);
     cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, weights, m, n, 1,
@@ -175,8 +174,8 @@ class WaldTest::OneTrait {
     const auto points = static_cast<std::int64_t>(grid_.size());
     const auto place = static_cast<std::int64_t>(point);
     const double* linear =
-        &scratch.of_linear[wide((snp * points + place) * columns_of_place())];
-    const double* weighted = &scratch.of_weights[wide((snp * points + place) * 2)];
+        &scratch.of_linear[to_size((snp * points + place) * columns_of_place())];
+    const double* weighted = &scratch.of_weights[to_size((snp * points + place) * 2)];
     const double *shares = linear + 2, *scaled = linear + 2 + c;
     const double* middle = middle_.data() + place * c * c;
     Products result{weighted[0], linear[0], weighted[1], linear[1]};
@@ -194,9 +193,9 @@ class WaldTest::OneTrait {
     const auto rows = data_.rows;
     const auto n = static_cast<int>(rows);
     const auto c = static_cast<int>(data_.covariate_count());
-    scratch.projected.resize(wide(rows));
-    scratch.scaled.resize(wide(rows));
-    scratch.shares.resize(wide(c));
+    scratch.projected.resize(to_size(rows));
+    scratch.scaled.resize(to_size(rows));
+    scratch.shares.resize(to_size(c));
     double* projected = scratch.projected.data();
     double* scaled = scratch.scaled.data();
     const double* weights = place.weights.data();
@@ -240,10 +239,10 @@ class WaldTest::OneTrait {
     const double explained = at_best.xy * at_best.xy / at_best.xx;
     const double residual = (scratch.place.quadratic - explained) / degrees_;
     const double f = explained / residual;
-    results.effects[wide(at)] = at_best.xy / at_best.xx;
-    results.standard_errors[wide(at)] = std::sqrt(residual / at_best.xx);
-    results.chi_square[wide(at)] = f;
-    results.p_value[wide(at)] = f_tail(f, degrees_);
+    results.effects[to_size(at)] = at_best.xy / at_best.xx;
+    results.standard_errors[to_size(at)] = std::sqrt(residual / at_best.xx);
+    results.chi_square[to_size(at)] = f;
+    results.p_value[to_size(at)] = f_tail(f, degrees_);
   }
 
   double slope(const RatioPlace& place, const Products& snp) const {
@@ -343,18 +342,18 @@ void WaldTest::test_several(const double* snps, std::int64_t count,
       effect = likelihood.snp_effect();
       chi_square = chi_square_of(effect);
     }
-    results.chi_square[wide(s)] = chi_square;
-    results.p_value[wide(s)] = chi_squared_tail(chi_square, degrees);
+    results.chi_square[to_size(s)] = chi_square;
+    results.p_value[to_size(s)] = chi_squared_tail(chi_square, degrees);
     const auto& back = likelihood.canonical().back;
     for (std::int64_t a = 0; a < d; ++a) {
       double value = 0, variance = 0;
       for (std::int64_t j = 0; j < d; ++j) {
-        const double share = back[wide(j * d + a)];
-        value += share * effect.effects[wide(j)];
-        variance += share * share / effect.precisions[wide(j)];
+        const double share = back[to_size(j * d + a)];
+        value += share * effect.effects[to_size(j)];
+        variance += share * share / effect.precisions[to_size(j)];
       }
-      results.effects[wide(a * count + s)] = value;
-      results.standard_errors[wide(a * count + s)] = std::sqrt(variance);
+      results.effects[to_size(a * count + s)] = value;
+      results.standard_errors[to_size(a * count + s)] = std::sqrt(variance);
     }
   }
 }

@@ -78,16 +78,16 @@ std::size_t data_inside(const PlotArea& area, const PlotLayer& layer,
 }
 
 // Sizes in pixels, and the place.
-struct Layout {
+struct LegendLayout {
   TextStyle style;
   double row, key, gap;
   Rectangle box;
   std::size_t hidden_data;  // or nearly hidden: closer than the box to the frame
 };
 
-Layout lay_out(const PlotArea& area, const std::vector<PlotLayer>& layers,
-               const std::vector<std::string>& names, double text_size) {
-  Layout layout{};
+LegendLayout lay_out(const PlotArea& area, const std::vector<PlotLayer>& layers,
+                     const std::vector<std::string>& names, double text_size) {
+  LegendLayout layout{};
   layout.style.size = text_size * area.scale;
   layout.row = 1.4 * layout.style.size;
   layout.key = 1.6 * layout.style.size;
@@ -155,7 +155,7 @@ void draw_legend(Canvas& canvas, const PlotArea& area,
                  const std::vector<PlotLayer>& layers, double text_size) {
   const auto names = names_of(layers);
   if (names.empty()) return;
-  const Layout layout = lay_out(area, layers, names, text_size);
+  const LegendLayout layout = lay_out(area, layers, names, text_size);
   canvas.clip(area.pixels);
   canvas.fill(layout.box, kWhite, 0.85);
   canvas.unclip();

@@ -19,7 +19,7 @@ namespace kinflow {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 190;  // points
-constexpr double kPointRadius = 1.1, kIndexRadius = 2.3;
+constexpr double kVariantRadius = 1.1, kIndexRadius = 2.3;
 // Between chromosomes, as a part of the genome.
 constexpr double kGap = 0.006;
 constexpr std::array<Color, 2> kTurns{{{41, 84, 130}, {126, 168, 204}}};
@@ -133,7 +133,7 @@ class Scatter {
                          2 * static_cast<std::size_t>(kHeight));
     for (std::size_t turn = 0; turn < 2; ++turn) {
       clouds[turn].color = kTurns[turn];
-      clouds[turn].radius = kPointRadius;
+      clouds[turn].radius = kVariantRadius;
     }
     for (std::size_t i = 0; i < figure_.p.size(); ++i) {
       const double x = place(i), y = height(i);

@@ -12,7 +12,7 @@
 namespace kinflow {
 namespace {
 
-constexpr double kSide = 230;  // points
+constexpr double kPrdSide = 230;  // points
 
 void check_part(const PrdFigureCurve& curve, const std::vector<double>& values) {
   for (const double value : values) {
@@ -63,7 +63,7 @@ Canvas draw_prd_figure(const PrdFigure& figure) {
                     .x = kLimits,
                     .y = kLimits,
                     .layers = std::move(layers)};
-  return draw_figure({panel}, {.panel_width = kSide, .panel_height = kSide});
+  return draw_figure({panel}, {.panel_width = kPrdSide, .panel_height = kPrdSide});
 }
 
 void write_prd_figure(const std::string& path, const PrdFigure& figure) {

@@ -16,9 +16,9 @@
 namespace kinflow {
 namespace {
 
-constexpr double kSide = 230;  // points
-constexpr double kPointRadius = 1.3;
-constexpr std::size_t kCells = 2 * static_cast<std::size_t>(kSide);
+constexpr double kQqSide = 230;  // points
+constexpr double kQqRadius = 1.3;
+constexpr std::size_t kCells = 2 * static_cast<std::size_t>(kQqSide);
 
 double minus_log10(double p) {
   return -std::log10(std::max(p, std::numeric_limits<double>::denorm_min()));
@@ -52,7 +52,7 @@ std::string label_of(const QqPValues& method) {
 }
 
 Points cloud_of(const std::vector<double>& sorted, Limits x, Limits y) {
-  Points cloud{.radius = kPointRadius};
+  Points cloud{.radius = kQqRadius};
   PointThinner thinner(x, y, kCells, kCells);
   const auto n = static_cast<double>(sorted.size());
   for (std::size_t i = 0; i < sorted.size(); ++i) {
@@ -122,7 +122,7 @@ Canvas draw_qq_figure(const QqFigure& figure) {
                     .x_label = "expected \u2212log10 p",
                     .y_label = "observed \u2212log10 p",
                     .layers = std::move(layers)};
-  return draw_figure({panel}, {.panel_width = kSide, .panel_height = kSide});
+  return draw_figure({panel}, {.panel_width = kQqSide, .panel_height = kQqSide});
 }
 
 void write_qq_figure(const std::string& path, const QqFigure& figure) {

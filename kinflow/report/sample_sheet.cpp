@@ -54,7 +54,7 @@ void check(const SampleSheet& sheet) {
 }
 
 // Where things stand, in pixels.
-struct Layout {
+struct SheetLayout {
   int cell_width, cell_height;  // of an image with the gap after it
   int left, top;                // of the first image
   int width, height;            // of the sheet
@@ -68,7 +68,7 @@ int checked_side(double side) {
                   kLargestSide, side));
 }
 
-Layout lay_out(const SampleSheet& sheet) {
+SheetLayout lay_out(const SampleSheet& sheet) {
   const auto& first = sheet.rows.front().images;
   const TextStyle style{.size = sheet.text_size};
   std::size_t columns = 0;
@@ -80,7 +80,7 @@ Layout lay_out(const SampleSheet& sheet) {
     }
   }
   const double title = sheet.title.empty() ? 0 : std::ceil(1.2 * sheet.text_size);
-  Layout layout{};
+  SheetLayout layout{};
   layout.cell_width = checked_side(double(first.width) * sheet.enlargement + sheet.gap);
   layout.cell_height =
       checked_side(double(first.height) * sheet.enlargement + sheet.gap);
@@ -144,7 +144,7 @@ std::vector<SheetRow> sheet_rows(const SheetImages& images, std::size_t columns)
 
 Canvas draw_sample_sheet(const SampleSheet& sheet) {
   check(sheet);
-  const Layout layout = lay_out(sheet);
+  const SheetLayout layout = lay_out(sheet);
   Canvas canvas(layout.width, layout.height);
   const TextStyle style{.size = sheet.text_size};
   const double capital = sheet.text_size * kFontCapHeight / kFontUnitsPerEm;

@@ -11,11 +11,9 @@
 #include "kinflow/flow/glow/glow_options.h"
 #include "kinflow/reproduce/biomarker_data.h"
 #include "kinflow/reproduce/study.h"
+#include "kinflow/reproduce/teaser.h"
 
 namespace kinflow {
-
-/// Of simulated data, and of the demo.
-inline constexpr std::uint64_t kFirstSeed = 4000;
 
 struct ExperimentOptions {
   std::string directory;  ///< results; a study that was stopped goes on

@@ -10,6 +10,7 @@
 #include "kinflow/core/device.h"
 #include "kinflow/core/device_stream.h"
 #include "kinflow/dependence/independent.h"
+#include "kinflow/evaluate/recovered_correlations.h"
 
 namespace kinflow {
 namespace {
@@ -153,17 +154,6 @@ StudySet make_set(const std::shared_ptr<const SeedData>& seed,
 }
 
 }  // namespace
-
-RepeatedBlocks repeated_blocks(const Simulation& simulation) {
-  RepeatedBlocks repeated;
-  for (std::size_t b = 0; b < simulation.block_sizes.size(); ++b) {
-    if (simulation.block_sizes[b] < 2) continue;
-    repeated.labels.push_back(simulated_block_label(static_cast<std::int64_t>(b)));
-    repeated.sizes.push_back(simulation.block_sizes[b]);
-    repeated.correlations.push_back(simulation.within_block_correlation[b]);
-  }
-  return repeated;
-}
 
 double paper_bound(PlaneShape shape) {
   switch (shape) {

@@ -11,14 +11,6 @@
 
 namespace kinflow {
 
-/// The blocks of at least two rows: the others have no correlation.
-struct RepeatedBlocks {
-  std::vector<std::string> labels;
-  std::vector<std::int64_t> sizes;
-  std::vector<double> correlations;
-};
-RepeatedBlocks repeated_blocks(const Simulation& simulation);
-
 /// Tail bounds of the authors' splines.
 double paper_bound(PlaneShape shape);
 

@@ -19,8 +19,6 @@
 #include "kinflow/evaluate/recovered_correlations.h"
 #include "kinflow/report/four_panel.h"
 #include "kinflow/report/text_table.h"
-#include "kinflow/reproduce/experiments.h"
-#include "kinflow/reproduce/simulated_sets.h"
 #include "kinflow/train/fit.h"
 
 namespace kinflow {
@@ -195,24 +193,6 @@ Teaser run_teaser(const TeaserOptions& options, Logger& logger) {
       .picture = picture,
       .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
                      .count()};
-}
-
-ExperimentReport reproduce_teaser(const ExperimentOptions& options, Logger& logger) {
-  auto once = options;
-  once.seeds = 1;
-  const auto teaser = run_teaser({.directory = options.directory,
-                                  .seed = options.first_seed,
-                                  .device = options.device,
-                                  .threads = options.threads,
-                                  .stop = options.stop},
-                                 logger);
-  ExperimentReport report;
-  report.pictures = {teaser.picture};
-  report.markdown =
-      heading("Figure 1", options) + provenance(once, "teaser", teaser.seconds) +
-      "\n![Densities of Abs](density.png)\n\n```\n" + teaser.table + "```\n";
-  write_report(options.directory, "teaser", report);
-  return report;
 }
 
 }  // namespace kinflow

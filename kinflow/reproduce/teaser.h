@@ -10,9 +10,12 @@
 
 namespace kinflow {
 
+/// Of simulated data, and of the demo.
+inline constexpr std::uint64_t kFirstSeed = 4000;
+
 struct TeaserOptions {
   std::string directory;
-  std::uint64_t seed = 0;  ///< of data and training
+  std::uint64_t seed = kFirstSeed;  ///< of data and training
   std::string device = "cpu";
   std::int64_t threads = 1;
   const std::atomic<bool>* stop = nullptr;  ///< as in FitPlace
