@@ -1,8 +1,10 @@
-// Matrix products of one warp on the tensor cores, as exact as float32 arithmetic.
+// Matrix products of one warp on the tensor cores, nearly as exact as float32 arithmetic.
 //
 // Tensor cores take float32 numbers with 10 bits after the leading one. Each factor is
 // the sum of such a number and of a rest, and three of the four products are taken; the
-// fourth is below 2^-20 of the result.
+// fourth is below 2^-20 of the result. Tensor cores cut their sums off where float32
+// arithmetic rounds them. Sums outside of them would cost an eighth of the speed
+// (docs/research.md, "Accuracy of the CUDA kernels").
 //
 // A tile is 16 rows by 8 columns. Lane 4 g + t of a warp holds the elements
 // (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1) of it. A product's result can so

@@ -6,6 +6,7 @@
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <optional>
@@ -17,20 +18,14 @@
 #include "kinflow/train/epoch_cuda.h"
 #include "kinflow/train/row_order_cuda.h"
 #include "kinflow/train/trainer.h"
+#include "tests/flow/architectures.h"
+#include "tests/flow/cuda_rounding.h"
 
 #define SKIP_WITHOUT_GPU() \
   if (!at::hasCUDA()) GTEST_SKIP() << "there is no GPU"
 
 namespace kinflow {
 namespace {
-
-at::Tensor normal(at::IntArrayRef shape, std::uint64_t seed, double scale = 1) {
-  auto values = at::empty(shape, at::kDouble);
-  Random random(seed);
-  auto* out = values.data_ptr<double>();
-  for (std::int64_t i = 0; i < values.numel(); ++i) out[i] = scale * random.normal();
-  return values;
-}
 
 std::vector<std::int64_t> numbers(const at::Tensor& tensor) {
   const auto* data = tensor.data_ptr<std::int64_t>();
@@ -61,13 +56,16 @@ std::vector<std::uint64_t> seeds(std::int64_t replicas) {
   return result;
 }
 
+// @param disturbance  of the first weights, relative to each
 Result train_by_tensors(const Training& training, std::int64_t replicas,
-                        at::ScalarType type) {
+                        at::ScalarType type, double disturbance = 0,
+                        std::uint64_t seed = 0) {
   Flow flow(training.flow, seeds(replicas), at::kFloat);
   Flow in_type(training.flow, seeds(replicas), type);
   {
     const c10::NoGradGuard no_grad;
     in_type.values().copy_(flow.values());
+    in_type.values() *= 1 + normal(flow.values().sizes(), seed, disturbance).to(type);
   }
   const auto as = [&](const at::Tensor& t) { return t.defined() ? t.to(type) : t; };
   Trainer trainer(in_type, *training.law,
@@ -199,42 +197,53 @@ double distance(const at::Tensor& found, const at::Tensor& expected) {
   return ((found - expected).norm() / expected.norm()).item<double>();
 }
 
-struct Tolerance {
-  double values, unconstrained, nll;
+constexpr std::int64_t kBatchRows = 40;
+
+// How far trainings are from the one in float64.
+struct Deviation {
+  double values = 0, unconstrained = 0, nll = 0;
+
+  Deviation(const Result& found, const Result& exact)
+      : values(distance(found.values, exact.values)),
+        unconstrained(distance(found.unconstrained, exact.unconstrained)) {
+    for (std::size_t i = 0; i < exact.train_nll.size(); ++i) {
+      nll = std::max(nll, std::abs(found.train_nll[i] - exact.train_nll[i]));
+    }
+  }
 };
 
-// Steps end where the tensors' steps in float64 end, up to what float32 arithmetic
-// loses by tensors too. Adamax divides by the size of a gradient, so that rounding
-// grows from step to step.
-void expect_the_same_training(Training training, std::int64_t epochs,
-                              const Tolerance& tolerance) {
-  constexpr double kMoreThanTensors = 8;
+// Trainings in float32 part from the one in float64: Adamax divides a gradient by its
+// size, so that rounding alone decides where a weight goes whose gradient is nearly 0,
+// and steps that raise the loss amplify it. How far they part is what other trainings
+// in float64 show, whose first weights are off by what the kernels lose in one product.
+void expect_the_same_training(Training training, std::int64_t epochs) {
+  constexpr double kMoreThanOthers = 4;
   training.options.epochs = epochs;
-  training.options.batch_size = 40;
+  training.options.batch_size = kBatchRows;
   training.options.patience = 1000;
   const auto exact = train_by_tensors(training, 2, at::kDouble);
-  const auto single = train_by_tensors(training, 2, at::kFloat);
   const auto found = train_on_gpu(training, 2);
   EXPECT_EQ(found.steps, 10 * epochs);
   EXPECT_EQ(exact.steps, 10 * epochs);
-  const auto largest = [](double allowed, double by_tensors) {
-    return std::max(allowed, kMoreThanTensors * by_tensors);
-  };
-  EXPECT_LT(distance(found.values, exact.values),
-            largest(tolerance.values, distance(single.values, exact.values)));
-  EXPECT_LT(distance(found.unconstrained, exact.unconstrained),
-            largest(tolerance.unconstrained,
-                    distance(single.unconstrained, exact.unconstrained)));
-  for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_NEAR(
-        found.train_nll[i], exact.train_nll[i],
-        largest(tolerance.nll, std::abs(single.train_nll[i] - exact.train_nll[i])));
+  const double lost = largest_cuda_error(64, 0) / 2;  // on average
+  Deviation most(train_by_tensors(training, 2, at::kFloat), exact);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const Deviation other(train_by_tensors(training, 2, at::kDouble, lost, seed),
+                          exact);
+    most.values = std::max(most.values, other.values);
+    most.unconstrained = std::max(most.unconstrained, other.unconstrained);
+    most.nll = std::max(most.nll, other.nll);
   }
+  const Deviation deviation(found, exact);
+  SCOPED_TRACE(testing::Message() << epochs << " epochs");
+  EXPECT_LT(deviation.values, kMoreThanOthers * most.values);
+  EXPECT_LE(deviation.unconstrained, kMoreThanOthers * most.unconstrained);
+  EXPECT_LT(deviation.nll, kMoreThanOthers * most.nll + lost * exact.train_nll[0]);
 }
 
 void expect_the_same_training(const Training& training) {
-  expect_the_same_training(training, 1, {1e-5, 1e-6, 1e-4});
-  expect_the_same_training(training, 5, {1e-3, 1e-3, 5e-2});
+  expect_the_same_training(training, 1);
+  expect_the_same_training(training, 5);
 }
 
 // 400 rows: some blocks of one row, some large.
@@ -280,7 +289,8 @@ TEST(EpochCuda, TrainsWithCorrelationsHeldFixed) {
 TEST(EpochCuda, TrainsIndependentRowsOfEveryKindOfFlow) {
   SKIP_WITHOUT_GPU();
   const Independent law(400);
-  // At larger rates some of these flows blow up at first, and rounding with them.
+  // At larger rates some of these flows blow up at first and trainings part in any
+  // arithmetic; single steps at a larger rate are in cuda_steps_test.cpp.
   const TrainOptions options{{.schedule = Schedule::baseline},
                              {.learning_rate = 0.002}};
   for (const auto& flow : std::vector<FlowOptions>{
