@@ -7,8 +7,8 @@ PACKAGES := g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas-dev
             liblapacke-dev libcli11-dev nlohmann-json3-dev libfmt-dev libpng-dev \
             libjpeg-dev libgtest-dev zlib1g-dev
 
-.PHONY: demo test build tool configure setup test-sanitize fuzz bench bench-peers \
-        format clean
+.PHONY: demo test build tool configure setup test-sanitize test-threads fuzz \
+        check-all bench bench-peers format clean
 
 ## Simulate dependent data, fit it with and without the dependence, draw the picture.
 demo: tool
@@ -37,17 +37,26 @@ test-sanitize: setup
 	cmake --build --preset dev -j $(JOBS)
 	ctest --preset dev
 
-## Check the readers with random input for FUZZ_SECONDS each (needs clang).
+## Trainings, streams and association studies under the thread sanitizer.
+test-threads: setup
+	cmake --preset thread
+	cmake --build --preset thread -j $(JOBS)
+	ctest --preset thread
+
+## Show every reader random input for FUZZ_SECONDS each (needs clang). READERS='table zip'
+## takes some of those in tests/fuzz/CMakeLists.txt.
 FUZZ_SECONDS ?= 180
-fuzz:
+READERS ?=
+fuzz: setup
 	@cmake/setup.sh clang libclang-rt-dev
-	cmake -S . -B build/fuzz -G Ninja -DKINFLOW_FUZZ=ON -DCMAKE_CXX_COMPILER=clang++ \
-	  -DCMAKE_BUILD_TYPE=RelWithDebInfo
-	cmake --build build/fuzz -j $(JOBS)
-	for reader in table safetensors relationship people_table image; do mkdir -p build/fuzz/corpus_$$reader && \
-	  build/fuzz/tests/fuzz/fuzz_$$reader build/fuzz/corpus_$$reader \
-	    tests/fuzz/seeds/$$reader -max_total_time=$(FUZZ_SECONDS) -max_len=700 \
-	    -timeout=10 || exit 1; done
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(JOBS)
+	FUZZ_SECONDS=$(FUZZ_SECONDS) ctest --preset fuzz -j $(JOBS) \
+	  $(if $(READERS),-R '^($(subst $() ,|,$(strip $(READERS))))$$')
+
+## All of the above, for a night: a step that fails does not keep the others from running.
+check-all: setup
+	@tests/check_all.sh test test-sanitize test-threads fuzz
 
 ## Speed of the parts of a training step and of whole epochs.
 bench: setup

@@ -26,11 +26,18 @@ endif()
 # One code model for libraries and programs, so that they can share a precompiled header.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fPIC>)
 
+if(KINFLOW_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "The fuzz targets need clang: apt install clang libclang-rt-dev, "
+                        "then configure with the preset fuzz")
+  endif()
+  set(KINFLOW_SANITIZE fuzzer-no-link,address,undefined,float-cast-overflow)
+endif()
 if(KINFLOW_SANITIZE)
   add_compile_options(
-    "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined;-fno-sanitize-recover=undefined;-fno-omit-frame-pointer>"
+    "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${KINFLOW_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>"
   )
-  add_link_options(-fsanitize=address,undefined)
+  add_link_options(-fsanitize=${KINFLOW_SANITIZE})
 endif()
 
 function(kinflow_configure target)
@@ -49,10 +56,12 @@ endfunction()
 
 # Compiles the sources of a folder together, a few at a time: most of a file's time goes into
 # the headers that it shares with its neighbours. Sources with definitions of their own, and
-# those named after ALONE, are compiled by themselves.
+# those named after ALONE, are compiled by themselves. GROUP_SIZE is 8 where it is not given.
 function(kinflow_group_sources target)
-  cmake_parse_arguments(PARSE_ARGV 1 given "" "" "ALONE")
-  set(group_size 8)
+  cmake_parse_arguments(PARSE_ARGV 1 given "" "GROUP_SIZE" "ALONE")
+  if(NOT given_GROUP_SIZE)
+    set(given_GROUP_SIZE 8)
+  endif()
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
     if(NOT source MATCHES "^[^$]*\\.cpp$")
@@ -71,7 +80,7 @@ function(kinflow_group_sources target)
   foreach(folder IN LISTS folders)
     set(index 0)
     foreach(source IN LISTS sources_of_${folder})
-      math(EXPR group "${index} / ${group_size}")
+      math(EXPR group "${index} / ${given_GROUP_SIZE}")
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}_${group}")
       math(EXPR index "${index} + 1")
     endforeach()

@@ -36,23 +36,21 @@ target_include_directories(
 target_link_libraries(kinflow_openblas INTERFACE ${KINFLOW_LAPACKE_LIBRARY}
                                                  ${KINFLOW_OPENBLAS_LIBRARY})
 
-if(NOT KINFLOW_FUZZ)
-  if(KINFLOW_TORCH_FROM_PYTHON)
-    find_package(Python3 REQUIRED COMPONENTS Interpreter)
-    execute_process(
-      COMMAND ${Python3_EXECUTABLE} -c "import torch; print(torch.utils.cmake_prefix_path)"
-      OUTPUT_VARIABLE KINFLOW_TORCH_PREFIX
-      OUTPUT_STRIP_TRAILING_WHITESPACE
-      RESULT_VARIABLE KINFLOW_TORCH_RESULT)
-    if(NOT KINFLOW_TORCH_RESULT EQUAL 0)
-      message(FATAL_ERROR "KINFLOW_TORCH_FROM_PYTHON is on, but ${Python3_EXECUTABLE} "
-                          "cannot import torch")
-    endif()
-    list(PREPEND CMAKE_PREFIX_PATH ${KINFLOW_TORCH_PREFIX})
+if(KINFLOW_TORCH_FROM_PYTHON)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  execute_process(
+    COMMAND ${Python3_EXECUTABLE} -c "import torch; print(torch.utils.cmake_prefix_path)"
+    OUTPUT_VARIABLE KINFLOW_TORCH_PREFIX
+    OUTPUT_STRIP_TRAILING_WHITESPACE
+    RESULT_VARIABLE KINFLOW_TORCH_RESULT)
+  if(NOT KINFLOW_TORCH_RESULT EQUAL 0)
+    message(FATAL_ERROR "KINFLOW_TORCH_FROM_PYTHON is on, but ${Python3_EXECUTABLE} "
+                        "cannot import torch")
   endif()
-  kinflow_need(Torch "apt install libtorch-dev")
-  kinflow_need(CLI11 "apt install libcli11-dev")
-  if(KINFLOW_TESTS)
-    kinflow_need(GTest "apt install libgtest-dev")
-  endif()
+  list(PREPEND CMAKE_PREFIX_PATH ${KINFLOW_TORCH_PREFIX})
+endif()
+kinflow_need(Torch "apt install libtorch-dev")
+kinflow_need(CLI11 "apt install libcli11-dev")
+if(KINFLOW_TESTS AND NOT KINFLOW_FUZZ)
+  kinflow_need(GTest "apt install libgtest-dev")
 endif()

@@ -113,11 +113,6 @@ inline std::map<std::string, std::string> results(const TemporaryFolder& folder,
   return files;
 }
 
-inline std::size_t lines_in(const std::string& path) {
-  const auto text = content_of(path);
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
 class Gwas : public testing::Test {
  protected:
   std::string path(const std::string& name) const { return folder_.path(name); }

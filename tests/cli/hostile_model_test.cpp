@@ -45,20 +45,20 @@ struct Parts {
   }
 };
 
-enum class Kind {
+enum class SavedKind {
   plain,       ///< one member, not calibrated
   calibrated,  ///< one member
   several      ///< members, calibrated
 };
 
-std::string run_of(Kind kind) {
+std::string run_of(SavedKind kind) {
   const auto& files = SharedFiles::get();
-  if (kind == Kind::several) return files.ensemble_run;
-  return kind == Kind::calibrated ? files.blocks_run : files.plain_run;
+  if (kind == SavedKind::several) return files.ensemble_run;
+  return kind == SavedKind::calibrated ? files.blocks_run : files.plain_run;
 }
 
 /// The same with models of every kind.
-class HostileModel : public testing::TestWithParam<Kind> {
+class HostileModel : public testing::TestWithParam<SavedKind> {
  protected:
   HostileModel() : good_(content_of(run_of(GetParam()) + "/model.safetensors")) {}
 
@@ -77,13 +77,14 @@ class HostileModel : public testing::TestWithParam<Kind> {
   TemporaryFolder folder_;
 };
 
-std::string name_of_kind(const testing::TestParamInfo<Kind>& kind) {
-  if (kind.param == Kind::several) return "Several";
-  return kind.param == Kind::calibrated ? "Calibrated" : "Plain";
+std::string name_of_kind(const testing::TestParamInfo<SavedKind>& kind) {
+  if (kind.param == SavedKind::several) return "Several";
+  return kind.param == SavedKind::calibrated ? "Calibrated" : "Plain";
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, HostileModel,
-                         testing::Values(Kind::plain, Kind::calibrated, Kind::several),
+                         testing::Values(SavedKind::plain, SavedKind::calibrated,
+                                         SavedKind::several),
                          name_of_kind);
 
 TEST_P(HostileModel, AnUnchangedFileLoads) {
@@ -145,7 +146,7 @@ TEST_P(HostileModel, EmptyTensorsOfAbsurdShape) {
 
 TEST_P(HostileModel, DescriptionsOutOfRange) {
   const std::vector<std::pair<std::string, Json>> changes = {
-      {"/format_version", GetParam() == Kind::plain ? 2 : 1},
+      {"/format_version", GetParam() == SavedKind::plain ? 2 : 1},
       {"/format_version", 3},
       {"/format_version", "1"},
       {"/columns", {"x1"}},
@@ -248,16 +249,16 @@ TEST_P(HostileModel, NumbersOutOfRange) {
 // The format says whether there is a calibration, so that no older reader overlooks it.
 TEST_P(HostileModel, TheFormatVersionIsTheLowestThatHoldsTheModel) {
   const Parts good(good_);
-  EXPECT_EQ(good.description["format_version"], GetParam() == Kind::plain ? 1 : 2);
-  EXPECT_EQ(good.header.contains("calibration.mean"), GetParam() != Kind::plain);
-  EXPECT_EQ(good.description.contains("members"), GetParam() != Kind::plain);
+  EXPECT_EQ(good.description["format_version"], GetParam() == SavedKind::plain ? 1 : 2);
+  EXPECT_EQ(good.header.contains("calibration.mean"), GetParam() != SavedKind::plain);
+  EXPECT_EQ(good.description.contains("members"), GetParam() != SavedKind::plain);
 }
 
 TEST_P(HostileModel, CalibrationsThatPlaceNothing) {
-  if (GetParam() == Kind::plain) return;
+  if (GetParam() == SavedKind::plain) return;
   const std::string mean = "calibration.mean", deviation = "calibration.deviation";
   const Parts good(good_);
-  const std::int64_t members = GetParam() == Kind::several ? 3 : 1;
+  const std::int64_t members = GetParam() == SavedKind::several ? 3 : 1;
   ASSERT_EQ(good.header[mean]["shape"], Json({members, 2}));
   ASSERT_EQ(good.header[deviation]["shape"], Json({members, 2}));
   for (std::int64_t element = 0; element < 2 * members; ++element) {
@@ -289,7 +290,7 @@ TEST_P(HostileModel, CalibrationsThatPlaceNothing) {
 
 // Counts of members that do not fit the tensors, and mistakes in any of them.
 TEST_P(HostileModel, MembersThatAreNotThere) {
-  if (GetParam() != Kind::several) return;
+  if (GetParam() != SavedKind::several) return;
   for (const auto& count :
        {Json(0), Json(-1), Json(1), Json(2), Json(4), Json(1'000), Json(1'000'000'000),
         Json(INT64_MAX), Json(3.5), Json("3"), Json(nullptr), Json({3})}) {

@@ -13,11 +13,6 @@ namespace {
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
-std::size_t lines_in(const std::string& path) {
-  const std::string text = content_of(path);
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
 void wait_until(Process& process, const std::function<bool()>& reached) {
   while (process.is_running() && !reached()) std::this_thread::sleep_for(1ms);
 }

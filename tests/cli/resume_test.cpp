@@ -1,5 +1,4 @@
 // Runs that were killed and resumed, and runs that are repeated.
-#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -13,11 +12,6 @@ namespace kinflow::cli {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::size_t lines_in(const std::string& path) {
-  const std::string text = content_of(path);
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-}
 
 /// Kills a process a random instant after `reached` becomes true. True where it was
 /// still running.

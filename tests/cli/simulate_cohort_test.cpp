@@ -4,13 +4,14 @@
 namespace kinflow::cli {
 namespace {
 
-const Arguments kSmall = {"simulate", "--cohort", "--people", "60",     "--snps",
-                          "200",      "--loci",   "3",        "--seed", "2"};
+const Arguments kSmallCohort = {"simulate", "--cohort", "--people", "60",     "--snps",
+                                "200",      "--loci",   "3",        "--seed", "2"};
 
 TEST(SimulateCohort, WritesAFolderThatOtherVerbsRead) {
   const TemporaryFolder folder;
   const auto out = folder.path("c");
-  const auto report = run_well(kSmall + Arguments{"--out", out, "--threads", "2"});
+  const auto report =
+      run_well(kSmallCohort + Arguments{"--out", out, "--threads", "2"});
   EXPECT_EQ(report.rfind("60 people: ", 0), 0u) << report;
   EXPECT_EQ(report, content_of(out + "/report.txt"));
   EXPECT_EQ(content_below(out).size(), 9u);
@@ -26,20 +27,20 @@ TEST(SimulateCohort, WritesAFolderThatOtherVerbsRead) {
 TEST(SimulateCohort, RefusesWhatDoesNotBelongTogether) {
   const TemporaryFolder folder;
   const Arguments out = {"--out", folder.path("c")};
-  expect_refusal(folder, kSmall + Arguments{"--rows", "50"} + out,
+  expect_refusal(folder, kSmallCohort + Arguments{"--rows", "50"} + out,
                  {"--rows: expected none with --cohort, found 50"});
   expect_refusal(folder, Arguments{"simulate", "--families", "trio,cousins"} + out,
                  {"--families: expected it with --cohort only, found trio,cousins"});
   expect_refusal(folder, Arguments{"simulate", "--threads", "2"} + out,
                  {"--threads: expected it with --cohort only, found 2"});
-  expect_refusal(folder, kSmall + Arguments{"--families", "clan"} + out,
+  expect_refusal(folder, kSmallCohort + Arguments{"--families", "clan"} + out,
                  {"--families", "clan"});
-  expect_refusal(folder, kSmall + Arguments{"--heritability", "1.5"} + out,
+  expect_refusal(folder, kSmallCohort + Arguments{"--heritability", "1.5"} + out,
                  {"--heritability", "'1.5'"});
-  expect_refusal(folder, kSmall + Arguments{"--heritability", "0"} + out,
+  expect_refusal(folder, kSmallCohort + Arguments{"--heritability", "0"} + out,
                  {"which the 3 loci explain, received 0"});
   expect_refusal(folder,
-                 kSmall + Arguments{"--null-chromosomes", "21"} +
+                 kSmallCohort + Arguments{"--null-chromosomes", "21"} +
                      Arguments{"--chromosomes", "2"} + out,
                  {"0 to 1 chromosomes without effects"});
 }

@@ -4,13 +4,14 @@
 namespace kinflow::cli {
 namespace {
 
-const Arguments kSmall = {"simulate", "--images",    "--rows", "40",     "--valid-rows",
-                          "3",        "--test-rows", "2",      "--seed", "2"};
+const Arguments kSmallImages = {"simulate",     "--images", "--rows",      "40",
+                                "--valid-rows", "3",        "--test-rows", "2",
+                                "--seed",       "2"};
 
 TEST(SimulateImages, WritesAFolderForEachPersonAndTheTruth) {
   const TemporaryFolder folder;
   const auto out = folder.path("c");
-  run_well(kSmall + Arguments{"--out", out});
+  run_well(kSmallImages + Arguments{"--out", out});
   std::size_t images = 0;
   for (const auto& [path, bytes] : content_below(out + "/train")) {
     images += path.ends_with(".png") && bytes.starts_with("\x89PNG");
@@ -21,27 +22,27 @@ TEST(SimulateImages, WritesAFolderForEachPersonAndTheTruth) {
   EXPECT_NE(content_of(out + "/truth.json").find("\"identity_share\": 0.7"),
             std::string::npos);
   const auto again = folder.path("d");
-  run_well(kSmall + Arguments{"--out", again});
+  run_well(kSmallImages + Arguments{"--out", again});
   EXPECT_EQ(content_of(again + "/valid/v000002/v000002_000001.png"),
             content_of(out + "/valid/v000002/v000002_000001.png"));
-  expect_refusal(folder, kSmall + Arguments{"--out", out},
+  expect_refusal(folder, kSmallImages + Arguments{"--out", out},
                  {out, "expected a new or empty folder"});
 }
 
 TEST(SimulateImages, RefusesWhatDoesNotBelongTogether) {
   const TemporaryFolder folder;
   const Arguments out = {"--out", folder.path("c")};
-  expect_refusal(folder, kSmall + Arguments{"--shape", "abs"} + out,
+  expect_refusal(folder, kSmallImages + Arguments{"--shape", "abs"} + out,
                  {"--shape: expected none with --images, found abs"});
-  expect_refusal(folder, kSmall + Arguments{"--people", "20"} + out,
+  expect_refusal(folder, kSmallImages + Arguments{"--people", "20"} + out,
                  {"--people: expected it with --cohort only, found 20"});
   expect_refusal(folder, Arguments{"simulate", "--side", "8"} + out,
                  {"--side: expected it with --images only, found 8"});
   expect_refusal(folder, Arguments{"simulate", "--images", "--cohort"} + out,
                  {"--images: expected none with --cohort"});
-  expect_refusal(folder, kSmall + Arguments{"--side", "10"} + out,
+  expect_refusal(folder, kSmallImages + Arguments{"--side", "10"} + out,
                  {"--side: expected a multiple of 4, found 10"});
-  expect_refusal(folder, kSmall + Arguments{"--identity-share", "1.5"} + out,
+  expect_refusal(folder, kSmallImages + Arguments{"--identity-share", "1.5"} + out,
                  {"--identity-share", "'1.5'"});
 }
 

@@ -42,7 +42,7 @@ void expect_type(const std::string& descr) {
       << descr;
 }
 
-std::string error(const std::string& bytes) {
+std::string npy_error(const std::string& bytes) {
   const TemporaryFolder folder;
   const std::string path = folder.write("a.npy", bytes);
   const std::string message = input_error_of([&] { parse_npy(bytes, path); });
@@ -108,56 +108,57 @@ TEST(Npy, WhatIsWrittenReadsBack) {
 
 TEST(Npy, FilesOfTheWrongLengthAreRefused) {
   const std::string prefix = ": not a usable .npy file: ";
-  EXPECT_EQ(error(npy(dict("<f8", "(3,)"), raw<double>({1, 2}))),
+  EXPECT_EQ(npy_error(npy(dict("<f8", "(3,)"), raw<double>({1, 2}))),
             prefix + "expected 24 bytes of data for its shape, found 16");
-  EXPECT_EQ(error(npy(dict("<f8", "(1,)"), raw<double>({1, 2}))),
+  EXPECT_EQ(npy_error(npy(dict("<f8", "(1,)"), raw<double>({1, 2}))),
             prefix + "expected 8 bytes of data for its shape, found 16");
-  EXPECT_EQ(error(npy(dict("<f8", "(4611686018427387904, 4611686018427387904)"), "")),
-            prefix + "expected more than 2^64 bytes of data for its shape, found 0");
-  EXPECT_EQ(error(npy(dict("<f8", "(1000000000000,)"), "")),
+  EXPECT_EQ(
+      npy_error(npy(dict("<f8", "(4611686018427387904, 4611686018427387904)"), "")),
+      prefix + "expected more than 2^64 bytes of data for its shape, found 0");
+  EXPECT_EQ(npy_error(npy(dict("<f8", "(1000000000000,)"), "")),
             prefix + "expected 8000000000000 bytes of data for its shape, found 0");
-  EXPECT_EQ(error(npy(dict("<f8", "(1,)"), "").substr(0, 40)),
+  EXPECT_EQ(npy_error(npy(dict("<f8", "(1,)"), "").substr(0, 40)),
             prefix + "the header is longer than the file");
-  EXPECT_EQ(error(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12)),
+  EXPECT_EQ(npy_error(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12)),
             prefix + "the header is longer than the file");
 }
 
 TEST(Npy, HeadersThatAreNotUnderstoodAreRefused) {
   const std::string prefix = ": not a usable .npy file: ";
-  EXPECT_EQ(error("hello"), ": not a .npy file");
-  EXPECT_EQ(error(""), ": not a .npy file");
-  EXPECT_EQ(error(std::string("\x93NUMPY\x09\x00\x00\x00\x00\x00", 12)),
+  EXPECT_EQ(npy_error("hello"), ": not a .npy file");
+  EXPECT_EQ(npy_error(""), ": not a .npy file");
+  EXPECT_EQ(npy_error(std::string("\x93NUMPY\x09\x00\x00\x00\x00\x00", 12)),
             prefix + "expected version 1 to 3");
-  EXPECT_EQ(error(npy(dict(">f8", "(1,)"), raw<double>({1}))),
+  EXPECT_EQ(npy_error(npy(dict(">f8", "(1,)"), raw<double>({1}))),
             prefix +
                 "expected float32, float64, int8 to int64, uint8 to uint64 or bool, "
                 "little-endian, found dtype '>f8'");
   EXPECT_EQ(
-      error(npy("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}",
-                raw<double>({1}))),
+      npy_error(npy("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}",
+                    raw<double>({1}))),
       prefix + "expected quoted text in the header (a structured dtype has none)");
-  EXPECT_EQ(error(npy("{'descr': '<f8', 'shape': (1,)}", raw<double>({1}))),
+  EXPECT_EQ(npy_error(npy("{'descr': '<f8', 'shape': (1,)}", raw<double>({1}))),
             prefix + "the header lacks descr, fortran_order or shape");
-  EXPECT_EQ(error(npy("{'descr': '<f8', 'descr': '<f8'}", "")),
+  EXPECT_EQ(npy_error(npy("{'descr': '<f8', 'descr': '<f8'}", "")),
             prefix + "unexpected key 'descr' in the header");
-  EXPECT_EQ(error(npy(dict("<f8", "(-1,)"), "")), prefix + "malformed shape");
-  EXPECT_EQ(error(npy(dict("<f8", "(99999999999999999999,)"), "")),
+  EXPECT_EQ(npy_error(npy(dict("<f8", "(-1,)"), "")), prefix + "malformed shape");
+  EXPECT_EQ(npy_error(npy(dict("<f8", "(99999999999999999999,)"), "")),
             prefix + "malformed shape");
-  EXPECT_EQ(error(npy(dict("<f8", "(1,)", "Maybe"), raw<double>({1}))),
+  EXPECT_EQ(npy_error(npy(dict("<f8", "(1,)", "Maybe"), raw<double>({1}))),
             prefix + "expected True or False for fortran_order");
-  EXPECT_EQ(error(npy("", "")), prefix + "expected '{' in the header");
-  EXPECT_EQ(error(npy("{", "")), prefix +
-                                     "expected quoted text in the header (a "
-                                     "structured dtype has none)");
+  EXPECT_EQ(npy_error(npy("", "")), prefix + "expected '{' in the header");
+  EXPECT_EQ(npy_error(npy("{", "")), prefix +
+                                         "expected quoted text in the header (a "
+                                         "structured dtype has none)");
 }
 
 TEST(Npy, IntegersThatFloat64CannotHoldAreRefused) {
   const std::string expected = " cannot be held exactly as float64";
-  EXPECT_EQ(error(npy(dict("<i8", "(1,)"), raw<std::int64_t>({(1LL << 53) + 1}))),
+  EXPECT_EQ(npy_error(npy(dict("<i8", "(1,)"), raw<std::int64_t>({(1LL << 53) + 1}))),
             ": the integer 9007199254740993" + expected);
-  EXPECT_EQ(error(npy(dict("<i8", "(1,)"), raw<std::int64_t>({INT64_MAX}))),
+  EXPECT_EQ(npy_error(npy(dict("<i8", "(1,)"), raw<std::int64_t>({INT64_MAX}))),
             ": the integer 9223372036854775807" + expected);
-  EXPECT_EQ(error(npy(dict("<u8", "(1,)"), raw<std::uint64_t>({UINT64_MAX}))),
+  EXPECT_EQ(npy_error(npy(dict("<u8", "(1,)"), raw<std::uint64_t>({UINT64_MAX}))),
             ": the integer 18446744073709551615" + expected);
   EXPECT_EQ(
       parse_npy(npy(dict("<i8", "(1,)"), raw<std::int64_t>({1LL << 60})), "").values,

@@ -26,7 +26,7 @@ RelationshipFile relationship(const std::string& bytes, bool drop = false) {
   return pedigree_relationship(pedigree(bytes), drop);
 }
 
-std::string error(const std::string& bytes) {
+std::string pedigree_error(const std::string& bytes) {
   return input_error_of([&] { relationship(bytes); });
 }
 
@@ -125,26 +125,27 @@ TEST(Pedigree, ParentsWithoutALineAreFoundersThatMayBeDropped) {
 }
 
 TEST(Pedigree, CirclesNameTheirPeople) {
-  EXPECT_EQ(error("x 0 0\na b 0\nb c x\nc a 0\nd a 0\n"),
+  EXPECT_EQ(pedigree_error("x 0 0\na b 0\nb c x\nc a 0\nd a 0\n"),
             "p.fam: expected nobody to be an ancestor of itself, found a circle of 3 "
             "people: 'a', child of 'b', child of 'c'");
-  EXPECT_EQ(error("f a 0 b\nf b a 0\n"),
+  EXPECT_EQ(pedigree_error("f a 0 b\nf b a 0\n"),
             "p.fam: expected nobody to be an ancestor of itself, found a circle of 2 "
             "people: 'f a', child of 'f b'");
 }
 
 TEST(Pedigree, MistakesAreNamedWithTheirLine) {
-  EXPECT_EQ(error("a 0 0\nb b 0\n"),
+  EXPECT_EQ(pedigree_error("a 0 0\nb b 0\n"),
             "p.fam:2: expected parents older than their child, found 'b' as its own "
             "parent");
-  EXPECT_EQ(error("f a 0 0\nf b 0 b\n"),
+  EXPECT_EQ(pedigree_error("f a 0 0\nf b 0 b\n"),
             "p.fam:2: expected parents older than their child, found 'f b' as its own "
             "parent");
-  EXPECT_EQ(error("a 0 0\na 0 0\n"),
+  EXPECT_EQ(pedigree_error("a 0 0\na 0 0\n"),
             "p.fam:2: expected one line for each person, found 'a' again");
-  EXPECT_EQ(error("a 0 0\nb 0\n"), "p.fam:2: expected at least 3 cells, found 2");
-  EXPECT_EQ(error("0 a b\n"), "p.fam:1: expected an id, found none");
-  EXPECT_EQ(error(""), "p.fam: expected people, found none");
+  EXPECT_EQ(pedigree_error("a 0 0\nb 0\n"),
+            "p.fam:2: expected at least 3 cells, found 2");
+  EXPECT_EQ(pedigree_error("0 a b\n"), "p.fam:1: expected an id, found none");
+  EXPECT_EQ(pedigree_error(""), "p.fam: expected people, found none");
 }
 
 TEST(Pedigree, ManySmallFamiliesTakeSeconds) {

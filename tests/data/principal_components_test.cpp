@@ -11,7 +11,7 @@ namespace {
 using Numbers = std::vector<double>;
 using Ids = std::vector<SampleId>;
 
-std::string error(const std::string& path) {
+std::string components_error(const std::string& path) {
   return input_error_of([&] { read_principal_components(path, {}); });
 }
 
@@ -51,7 +51,7 @@ TEST(PrincipalComponents, TablesHaveIdsWhereTheirColumnsAreNamed) {
 TEST(PrincipalComponents, WhatIsWrongIsNamed) {
   const TemporaryFolder folder;
   const auto eigenvec = [&](const std::string& text) {
-    return error(folder.write("c.eigenvec", text));
+    return components_error(folder.write("c.eigenvec", text));
   };
   const std::string path = folder.path("c.eigenvec");
   EXPECT_EQ(eigenvec("f a 1 2\nf b 3\n"),

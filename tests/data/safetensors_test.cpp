@@ -27,7 +27,7 @@ std::string file_of(const std::string& header, std::size_t data_bytes,
 }
 
 /// What is said against a file with this header and as many bytes of data.
-std::string error(const std::string& header, std::size_t data_bytes = 0) {
+std::string header_error(const std::string& header, std::size_t data_bytes = 0) {
   const TemporaryFolder folder;
   const std::string bytes = file_of(header, data_bytes, header.size());
   const std::string path = folder.write("m.safetensors", bytes);
@@ -40,7 +40,7 @@ std::string error(const std::string& header, std::size_t data_bytes = 0) {
 
 /// The same for a header with one tensor 't' of the given description.
 std::string tensor_error(const std::string& description, std::size_t data_bytes = 0) {
-  const std::string message = error("{\"t\":" + description + "}", data_bytes);
+  const std::string message = header_error("{\"t\":" + description + "}", data_bytes);
   const std::string prefix = "tensor 't': ";
   return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
 }
@@ -145,32 +145,32 @@ TEST(Safetensors, HeadersAboveTheLimitAreRefusedUnread) {
 }
 
 TEST(Safetensors, HeadersThatAreNoJsonObjectAreRefused) {
-  EXPECT_EQ(error("hello"), "the header is no JSON (at its byte 1)");
-  EXPECT_EQ(error("{\"a\":"), "the header is no JSON (at its byte 6)");
-  EXPECT_EQ(error("{} {}"), "the header is no JSON (at its byte 4)");
-  EXPECT_EQ(error("{\"\xff\":1}"), "the header is no JSON (at its byte 3)");
-  EXPECT_EQ(error("[]"), "expected a JSON object in the header, found a list");
-  EXPECT_EQ(error("7"), "expected a JSON object in the header, found a number");
-  EXPECT_EQ(error("null"), "expected a JSON object in the header, found null");
+  EXPECT_EQ(header_error("hello"), "the header is no JSON (at its byte 1)");
+  EXPECT_EQ(header_error("{\"a\":"), "the header is no JSON (at its byte 6)");
+  EXPECT_EQ(header_error("{} {}"), "the header is no JSON (at its byte 4)");
+  EXPECT_EQ(header_error("{\"\xff\":1}"), "the header is no JSON (at its byte 3)");
+  EXPECT_EQ(header_error("[]"), "expected a JSON object in the header, found a list");
+  EXPECT_EQ(header_error("7"), "expected a JSON object in the header, found a number");
+  EXPECT_EQ(header_error("null"), "expected a JSON object in the header, found null");
 }
 
 TEST(Safetensors, DeepNestingIsRefused) {
-  EXPECT_EQ(error("{\"a\":" + std::string(1'000'000, '[')),
+  EXPECT_EQ(header_error("{\"a\":" + std::string(1'000'000, '[')),
             "entry 'a': unexpected a list");
   std::string objects;
   for (int i = 0; i < 100'000; ++i) objects += "{\"shape\":";
-  EXPECT_EQ(error(objects), "tensor 'shape': unexpected an object in 'shape'");
+  EXPECT_EQ(header_error(objects), "tensor 'shape': unexpected an object in 'shape'");
   EXPECT_EQ(tensor_error("{\"shape\":[[1]]}"), "unexpected a list in 'shape'");
   EXPECT_EQ(tensor_error("{\"shape\":[{}]}"), "unexpected an object in 'shape'");
 }
 
 TEST(Safetensors, RepeatedKeysAreRefused) {
   const std::string one = R"({"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
-  EXPECT_EQ(error("{\"a\":" + one + ",\"a\":" + one + "}"),
+  EXPECT_EQ(header_error("{\"a\":" + one + ",\"a\":" + one + "}"),
             "two entries have the name 'a'");
-  EXPECT_EQ(error(R"({"__metadata__":{},"__metadata__":{}})"),
+  EXPECT_EQ(header_error(R"({"__metadata__":{},"__metadata__":{}})"),
             "two entries have the name '__metadata__'");
-  EXPECT_EQ(error(R"({"__metadata__":{"a":"1","a":"2"}})"),
+  EXPECT_EQ(header_error(R"({"__metadata__":{"a":"1","a":"2"}})"),
             "two metadata entries have the name 'a'");
   EXPECT_EQ(tensor_error(R"({"dtype":"U8","dtype":"U8"})"), "dtype is given twice");
 }
@@ -197,11 +197,12 @@ TEST(Safetensors, WrongTypesAreRefused) {
             "unexpected a number that is no 64-bit integer in 'shape'");
   EXPECT_EQ(tensor_error(R"({"shape":[true]})"), "unexpected a boolean in 'shape'");
   EXPECT_EQ(tensor_error(R"({"shape":null})"), "unexpected null in 'shape'");
-  EXPECT_EQ(error(R"({"__metadata__":{"a":1}})"),
+  EXPECT_EQ(header_error(R"({"__metadata__":{"a":1}})"),
             "metadata: unexpected a number in 'a'");
-  EXPECT_EQ(error(R"({"__metadata__":{"a":{}}})"),
+  EXPECT_EQ(header_error(R"({"__metadata__":{"a":{}}})"),
             "metadata: unexpected an object in 'a'");
-  EXPECT_EQ(error(R"({"__metadata__":"x"})"), "entry '__metadata__': unexpected text");
+  EXPECT_EQ(header_error(R"({"__metadata__":"x"})"),
+            "entry '__metadata__': unexpected text");
   EXPECT_EQ(tensor_error(R"({"dtype":"Q4","shape":[0],"data_offsets":[0,0]})"),
             "unknown dtype 'Q4'");
 }
@@ -238,7 +239,7 @@ TEST(Safetensors, HugeShapesAreRefused) {
       too_large);
   // A size that is possible but not there.
   EXPECT_EQ(
-      error(
+      header_error(
           R"({"t":{"dtype":"U8","shape":[1099511627776],"data_offsets":[0,1099511627776]}})",
           8),
       "expected 1099511627776 bytes of data, found 8");
@@ -249,16 +250,18 @@ TEST(Safetensors, OverlapsAndHolesAreRefused) {
     return R"({"a":{"dtype":"U8","shape":[2],"data_offsets":)" + first +
            R"(},"b":{"dtype":"U8","shape":[2],"data_offsets":)" + second + "}}";
   };
-  EXPECT_EQ(error(two("[0,2]", "[1,3]"), 3),
+  EXPECT_EQ(header_error(two("[0,2]", "[1,3]"), 3),
             "tensor 'b': expected its data at byte 2, found 1");
-  EXPECT_EQ(error(two("[0,2]", "[0,2]"), 2),
+  EXPECT_EQ(header_error(two("[0,2]", "[0,2]"), 2),
             "tensor 'b': expected its data at byte 2, found 0");
-  EXPECT_EQ(error(two("[0,2]", "[3,5]"), 5),
+  EXPECT_EQ(header_error(two("[0,2]", "[3,5]"), 5),
             "tensor 'b': expected its data at byte 2, found 3");
-  EXPECT_EQ(error(two("[1,3]", "[3,5]"), 5),
+  EXPECT_EQ(header_error(two("[1,3]", "[3,5]"), 5),
             "tensor 'a': expected its data at byte 0, found 1");
-  EXPECT_EQ(error(two("[0,2]", "[2,4]"), 5), "expected 4 bytes of data, found 5");
-  EXPECT_EQ(error(two("[0,2]", "[2,4]"), 3), "expected 4 bytes of data, found 3");
+  EXPECT_EQ(header_error(two("[0,2]", "[2,4]"), 5),
+            "expected 4 bytes of data, found 5");
+  EXPECT_EQ(header_error(two("[0,2]", "[2,4]"), 3),
+            "expected 4 bytes of data, found 3");
 }
 
 TEST(Safetensors, EveryTruncationOfAFileIsRefused) {

@@ -13,8 +13,6 @@ namespace {
 using oracle::expect_near;
 using oracle::Problem;
 
-constexpr double kTolerance = 1e-10;
-
 const EstimatorChoice kMemory{true, 1, true};
 const EstimatorChoice kHybrid{true, 0.3, true};
 const EstimatorChoice kFixedHybrid{true, 0.6, false};
@@ -75,8 +73,8 @@ TEST(BatchEstimator, EqualsMemoryAndPairsOfEveryStructure) {
       // Parameters that do not exist cannot move.
       if (problem.parameter_count == 0 && choices[0].needs_memory) continue;
       const auto tried = problem.dependence->make_estimator(choices, at::kDouble);
-      expect_same_estimates(problem, choices, *tried, at::kDouble, kTolerance, 3,
-                            random);
+      expect_same_estimates(problem, choices, *tried, at::kDouble, oracle::kTolerance,
+                            3, random);
     }
   }
 }
@@ -123,10 +121,10 @@ TEST(RelationshipEstimator, OfManyRowsEqualsMemoryAndPairs) {
     for (const Choices& choices : kMixtures) {
       const Relationship& law = relationship_of(problem);
       expect_same_estimates(problem, choices, *law.make_estimator(choices, at::kDouble),
-                            at::kDouble, kTolerance, 3, random);
+                            at::kDouble, oracle::kTolerance, 3, random);
       expect_same_estimates(problem, choices,
                             *law.make_tensor_estimator(choices, at::kDouble),
-                            at::kDouble, kTolerance, 3, random);
+                            at::kDouble, oracle::kTolerance, 3, random);
     }
   }
 }

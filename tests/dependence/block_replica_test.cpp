@@ -14,7 +14,7 @@ constexpr double kShares[] = {0, 0.3, 1};
 // Rounding of results that are given in Real; sums and gradients are always float64.
 template <typename Real>
 constexpr double kRowTolerance = std::is_same_v<Real, float> ? 3e-7 : 1e-12;
-constexpr double kTolerance = 1e-11;
+constexpr double kReplicaTolerance = 1e-11;
 
 template <typename Real>
 at::Tensor cast(const at::Tensor& tensor) {
@@ -80,7 +80,7 @@ class Pair {
 
   void expect_log_det() {
     expect_near(at::full({1}, replica_.log_det(), at::kDouble),
-                blocks_.log_det(parameters_), kTolerance, problem_.text());
+                blocks_.log_det(parameters_), kReplicaTolerance, problem_.text());
   }
 
   void expect_rows(double share) {
@@ -95,7 +95,7 @@ class Pair {
   void expect_gradient() {
     auto gradient = at::full_like(parameters_, 77);
     replica_.gradient(gradient.template data_ptr<double>());
-    expect_near(gradient, memory_->parameter_gradient(parameters_), kTolerance,
+    expect_near(gradient, memory_->parameter_gradient(parameters_), kReplicaTolerance,
                 problem_.text());
   }
 
@@ -104,7 +104,7 @@ class Pair {
     replica_.pairs_gradient(batch(), gradient.template data_ptr<double>());
     expect_near(gradient,
                 blocks_.pairs_parameter_gradient(parameters_, rows_, latents_),
-                kTolerance, problem_.text());
+                kReplicaTolerance, problem_.text());
   }
 
   bool remembers_the_same() const { return remembered_.equal(memory_->latents()); }

@@ -12,8 +12,6 @@ namespace {
 using oracle::expect_near;
 using oracle::Problem;
 
-constexpr double kTolerance = 1e-10;
-
 TEST(LatentMemory, AfterUpdatesEqualsTheFullComputationOnTheOverwrittenLatents) {
   Random random(11);
   for (const Problem& problem : oracle::random_problems()) {
@@ -33,10 +31,10 @@ TEST(LatentMemory, AfterUpdatesEqualsTheFullComputationOnTheOverwrittenLatents) 
       EXPECT_TRUE(at::equal(memory->latents(), latents)) << problem.text();
       expect_near(memory->precision_rows(parameters, rows),
                   at::matmul(problem.precisions(), latents).index_select(1, rows),
-                  kTolerance, problem.text());
+                  oracle::kTolerance, problem.text());
       expect_near(memory->parameter_gradient(parameters),
-                  dependence.parameter_gradient(parameters, latents), kTolerance,
-                  problem.text());
+                  dependence.parameter_gradient(parameters, latents),
+                  oracle::kTolerance, problem.text());
     }
   }
 }
@@ -51,7 +49,7 @@ TEST(LatentMemory, ResetFromItsOwnLatentsGivesTheSameMemory) {
     const auto resumed = problem.dependence->make_memory();
     resumed->reset(memory->latents());
     expect_near(resumed->parameter_gradient(problem.parameters),
-                memory->parameter_gradient(problem.parameters), kTolerance,
+                memory->parameter_gradient(problem.parameters), oracle::kTolerance,
                 problem.text());
   }
 }
@@ -90,9 +88,10 @@ TEST(Pairs, RowsAreUnbiasedOverAllBatches) {
         const double batch_count = static_cast<double>(batches.size());
         const double scale = static_cast<double>(n) / static_cast<double>(b);
         // Each row is in b / n of the batches.
-        expect_near(rows_sum * scale / batch_count, exact, kTolerance, problem.text());
+        expect_near(rows_sum * scale / batch_count, exact, oracle::kTolerance,
+                    problem.text());
         expect_near(traces * scale / batch_count, (exact * directions).sum({1, 2}),
-                    kTolerance, problem.text());
+                    oracle::kTolerance, problem.text());
       }
     }
   }
@@ -111,7 +110,8 @@ TEST(Pairs, ParameterGradientIsUnbiasedOverAllBatches) {
               problem.parameters, rows, problem.latents.index_select(1, rows));
         }
         expect_near(sum / static_cast<double>(batches.size()),
-                    oracle::parameter_gradient(problem), kTolerance, problem.text());
+                    oracle::parameter_gradient(problem), oracle::kTolerance,
+                    problem.text());
       }
     }
   }
@@ -151,7 +151,7 @@ TEST(Pairs, ABatchOfOneRowUsesTheDiagonalOnly) {
     const at::Tensor latents = problem.latents.index_select(1, rows);
     const at::Tensor diagonal = problem.precisions().select(1, 4).select(1, 4);
     expect_near(problem.dependence->pairs_rows(problem.parameters, rows, latents),
-                diagonal.view({2, 1, 1}) * latents, kTolerance, problem.text());
+                diagonal.view({2, 1, 1}) * latents, oracle::kTolerance, problem.text());
   }
 }
 

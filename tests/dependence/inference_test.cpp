@@ -214,7 +214,7 @@ TEST(Inference, CriteriaAreThoseOfAkaikeAndSchwarz) {
 }
 
 /// Families of four siblings.
-CompressedRows siblings(std::int64_t families) {
+CompressedRows sibling_rows(std::int64_t families) {
   CompressedRows result;
   result.row_starts.push_back(0);
   for (std::int64_t i = 0; i < 4 * families; ++i) {
@@ -237,7 +237,7 @@ Blocks small_blocks(std::int64_t blocks, BlockCorrelation correlation) {
 }
 
 /// A relationship matrix of low rank, from principal components.
-Relationship low_rank(std::int64_t rows, std::int64_t rank, Random& random) {
+Relationship low_rank_law(std::int64_t rows, std::int64_t rank, Random& random) {
   return Relationship(decompose_factor(
       principal_component_factor(oracle::normal({rows, rank}, random))));
 }
@@ -272,9 +272,9 @@ void expect_near_95_percent(const Coverage& coverage) {
 }
 
 TEST(Simulation, IntervalsOfLambdaCoverIt) {
-  expect_near_95_percent(coverage(Families(siblings(250)), 0.5, 2, 221));
+  expect_near_95_percent(coverage(Families(sibling_rows(250)), 0.5, 2, 221));
   Random random(222);
-  expect_near_95_percent(coverage(low_rank(400, 20, random), 0.4, 10, 223));
+  expect_near_95_percent(coverage(low_rank_law(400, 20, random), 0.4, 10, 223));
 }
 
 TEST(Simulation, IntervalsOfASharedCorrelationCoverIt) {
@@ -296,8 +296,8 @@ double rejections(const Dependence& law, const Dependence& truth,
 
 TEST(Simulation, IndependentRowsAreRejectedAsOftenAsTheTestSays) {
   Random random(225);
-  const Families families(siblings(250));
-  const Relationship factors = low_rank(400, 100, random);
+  const Families families(sibling_rows(250));
+  const Relationship factors = low_rank_law(400, 100, random);
   const Blocks shared = small_blocks(200, BlockCorrelation::shared);
   const Blocks per_size = small_blocks(200, BlockCorrelation::per_size);
   for (const Dependence* law : std::initializer_list<const Dependence*>{
@@ -319,7 +319,7 @@ TEST(Simulation, TheTestOfASumRejectsIndependenceNoMoreThanItSays) {
 }
 
 TEST(Simulation, ClearDependenceIsFound) {
-  const Families families(siblings(250));
+  const Families families(sibling_rows(250));
   EXPECT_GE(rejections(families, families, at::tensor({0.5}, at::kDouble), 100, 229),
             0.99);
   const Blocks blocks = small_blocks(200, BlockCorrelation::per_block);

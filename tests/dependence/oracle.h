@@ -30,6 +30,9 @@
 
 namespace kinflow::oracle {
 
+/// How far algebra in float64 may be from the oracle.
+inline constexpr double kTolerance = 1e-10;
+
 /// C as an explicit function of the parameters: [k] to [n, n], differentiable.
 using DenseCovariance = std::function<at::Tensor(const at::Tensor&)>;
 

@@ -13,12 +13,10 @@ namespace {
 using oracle::expect_near;
 using oracle::Problem;
 
-constexpr double kTolerance = 1e-10;
-
 TEST(Structures, LogDetMatchesDenseCovariance) {
   for (const Problem& problem : oracle::random_problems()) {
     expect_near(problem.dependence->log_det(problem.parameters),
-                at::logdet(problem.covariances()), kTolerance, problem.text());
+                at::logdet(problem.covariances()), oracle::kTolerance, problem.text());
   }
 }
 
@@ -26,7 +24,7 @@ TEST(Structures, CovarianceMatchesItsDefinition) {
   for (const Problem& problem : oracle::random_problems()) {
     for (std::int64_t r = 0; r < problem.replicas(); ++r) {
       expect_near(problem.dependence->covariance(problem.parameters[r]),
-                  problem.covariance(problem.parameters[r]), kTolerance,
+                  problem.covariance(problem.parameters[r]), oracle::kTolerance,
                   problem.text());
     }
   }
@@ -36,7 +34,8 @@ TEST(Structures, PrecisionTimesMatchesDenseInverse) {
   for (const Problem& problem : oracle::random_problems()) {
     expect_near(
         problem.dependence->precision_times(problem.parameters, problem.latents),
-        at::matmul(problem.precisions(), problem.latents), kTolerance, problem.text());
+        at::matmul(problem.precisions(), problem.latents), oracle::kTolerance,
+        problem.text());
   }
 }
 
@@ -46,7 +45,7 @@ TEST(Structures, QuadraticMatchesDenseInverse) {
         (problem.latents * at::matmul(problem.precisions(), problem.latents))
             .sum({1, 2});
     expect_near(problem.dependence->quadratic(problem.parameters, problem.latents),
-                expected, kTolerance, problem.text());
+                expected, oracle::kTolerance, problem.text());
   }
 }
 
@@ -60,7 +59,7 @@ TEST(Structures, LogDensityMatchesTheNormalDensityOfEachColumn) {
                                            problem.latents[r]));
     }
     expect_near(problem.dependence->log_density(problem.parameters, problem.latents),
-                at::stack(expected), kTolerance, problem.text());
+                at::stack(expected), oracle::kTolerance, problem.text());
   }
 }
 
@@ -68,7 +67,7 @@ TEST(Structures, ParameterGradientMatchesAutogradThroughTheDenseObjective) {
   for (const Problem& problem : oracle::random_problems()) {
     expect_near(
         problem.dependence->parameter_gradient(problem.parameters, problem.latents),
-        oracle::parameter_gradient(problem), kTolerance, problem.text());
+        oracle::parameter_gradient(problem), oracle::kTolerance, problem.text());
   }
 }
 

@@ -11,6 +11,7 @@
 #include "kinflow/dependence/relationship.h"
 #include "kinflow/evaluate/recovered_correlations.h"
 #include "kinflow/evaluate/sample.h"
+#include "rows_in_groups.h"
 
 namespace kinflow {
 namespace {
@@ -32,27 +33,6 @@ Model some_model(const LearnedDependence& dependence) {
   return model;
 }
 
-TableRows some_rows(std::vector<std::string> labels) {
-  const auto n = static_cast<std::int64_t>(labels.size());
-  TableRows rows{
-      .data = at::randn({n, 2}, at::kDouble) * at::tensor({0.5, 3.0}, at::kDouble),
-      .labels = std::move(labels),
-      .table_rows = n};
-  for (std::int64_t i = 0; i < n; ++i) rows.kept_rows.push_back(i);
-  return rows;
-}
-
-// The laws of rows by their labels, with what the model learned.
-RowLaws laws_of_groups(const Model& model, const TableRows& rows,
-                       const std::vector<double>& instead = {}) {
-  DependenceRequest request;
-  request.group = "g";
-  request = model.dependence.request_for_new_rows(request, instead);
-  Logger silent;
-  return make_row_laws(model, request, read_relations(request, rows, "t.csv"), instead,
-                       silent);
-}
-
 // log p(X) from the dense covariance of the rows' latents.
 double dense_joint(const Model& model, const at::Tensor& data,
                    const at::Tensor& covariance) {
@@ -65,12 +45,6 @@ double dense_joint(const Model& model, const at::Tensor& data,
          0.5 * static_cast<double>(data.size(1)) * log_det -
          0.5 * static_cast<double>(data.numel()) * std::log(2 * M_PI);
 }
-
-const LearnedDependence kBlocks{.kind = DependenceKind::blocks,
-                                .column = "g",
-                                .labels = {"x", "y"},
-                                .sizes = {3, 2},
-                                .parameters = {0.7, 0.2}};
 
 TEST(Likelihood, JointOfBlocksUsesTheCorrelationOfEachLabel) {
   const auto model = some_model(kBlocks);

@@ -13,16 +13,11 @@
 #include "kinflow/evaluate/likelihood.h"
 #include "kinflow/evaluate/sample.h"
 #include "kinflow/evaluate/stream.h"
+#include "rows_in_groups.h"
 #include "tests/data/helpers.h"
 
 namespace kinflow {
 namespace {
-
-const LearnedDependence kBlocks{.kind = DependenceKind::blocks,
-                                .column = "g",
-                                .labels = {"x", "y"},
-                                .sizes = {3, 2},
-                                .parameters = {0.7, 0.2}};
 
 /// A mixture of members with different weights and dependence parameters.
 Model mixture(const LearnedDependence& dependence,
@@ -57,25 +52,6 @@ Model identical_members(std::int64_t count) {
   model.flow->values().copy_(
       model.flow->values().narrow(0, 0, 1).clone().expand_as(model.flow->values()));
   return model;
-}
-
-TableRows some_rows(std::vector<std::string> labels) {
-  const auto n = static_cast<std::int64_t>(labels.size());
-  TableRows rows{
-      .data = at::randn({n, 2}, at::kDouble) * at::tensor({0.5, 3.0}, at::kDouble),
-      .labels = std::move(labels),
-      .table_rows = n};
-  for (std::int64_t i = 0; i < n; ++i) rows.kept_rows.push_back(i);
-  return rows;
-}
-
-RowLaws laws_of_groups(const Model& model, const TableRows& rows) {
-  DependenceRequest request;
-  request.group = "g";
-  request = model.dependence.request_for_new_rows(request, {});
-  Logger silent;
-  return make_row_laws(model, request, read_relations(request, rows, "t.csv"), {},
-                       silent);
 }
 
 double log_mean_exp(const std::vector<double>& logs) {

@@ -3,13 +3,11 @@
 #include <zlib.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
 
-#include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "fuzzed.h"
 #include "kinflow/images/prepare_image.h"
 #include "kinflow/images/read_image.h"
 #include "kinflow/images/write_png.h"
@@ -20,10 +18,7 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size,
 namespace {
 
 using namespace kinflow;
-
-void require(bool claim) {
-  if (!claim) std::abort();
-}
+using fuzzed::require;
 
 void check_size(const Image& image) {
   require(image.width > 0 && image.height > 0);
@@ -81,12 +76,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 
 /// The first byte chooses how the image is prepared; the rest is the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
-  const std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  try {
-    check(data[0], bytes);
-  } catch (const kinflow::InputError& error) {
-    require(kinflow::is_printable_utf8(error.what()));
-  }
-  return 0;
+  fuzzed::Input input(data, size);
+  const auto choice = input.choice();
+  return fuzzed::answer_or_input_error([&] { check(choice, input.rest()); });
 }

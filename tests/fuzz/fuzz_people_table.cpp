@@ -2,22 +2,17 @@
 // agree or an InputError of one line.
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "fuzzed.h"
 #include "kinflow/genetics/people_tables.h"
 
 namespace {
 
 using namespace kinflow;
-
-void require(bool claim) {
-  if (!claim) std::abort();
-}
+using fuzzed::require;
 
 /// A1, ..., A9 and Aa, Ab in family F; A1 once more, and A2 without a family.
 std::vector<Person> people_of_fam() {
@@ -77,12 +72,7 @@ void check(std::uint8_t choice, std::string_view bytes) {
 
 /// The first byte chooses columns and what -9 is; the rest is the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
-  const std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  try {
-    check(data[0], bytes);
-  } catch (const kinflow::InputError& error) {
-    require(kinflow::is_printable_utf8(error.what()));
-  }
-  return 0;
+  kinflow::fuzzed::Input input(data, size);
+  const auto choice = input.choice();
+  return kinflow::fuzzed::answer_or_input_error([&] { check(choice, input.rest()); });
 }

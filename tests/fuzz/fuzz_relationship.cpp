@@ -2,22 +2,17 @@
 // matrix whose parts agree or an InputError of one line.
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
-#include "kinflow/core/error.h"
+#include "fuzzed.h"
 #include "kinflow/data/check_relationship.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/read_relationship.h"
 #include "kinflow/data/text_lines.h"
 
 namespace {
 
 using namespace kinflow;
-
-void require(bool claim) {
-  if (!claim) std::abort();
-}
+using fuzzed::require;
 
 /// Names of files, one of each format and some zipped.
 constexpr const char* kNames[] = {"f.grm.bin", "f.rel.bin", "f.king.bin", "f.grm.gz",
@@ -49,21 +44,20 @@ void check_file(const RelationshipFile& file) {
 /// The first byte chooses the format, the second the number of ids; the rest is the
 /// file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size < 2) return 0;
-  const std::string bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
-  try {
-    if (data[0] % (kNameCount + 1) == kNameCount) {
+  fuzzed::Input input(data, size);
+  const auto format = input.choice() % (kNameCount + 1);
+  const int id_count = input.choice() % 8;
+  const auto bytes = input.rest();
+  return fuzzed::answer_or_input_error([&] {
+    if (format == kNameCount) {
       TextLines lines(bytes, "f.id");
       for (const SampleId& id : read_sample_ids(lines)) {
         require(!id.individual.empty() && is_printable_utf8(in_quotes(id)));
       }
-      return 0;
+      return;
     }
     std::vector<SampleId> ids;
-    for (int i = 0; i < data[1] % 8; ++i) ids.push_back({"", std::to_string(i)});
-    check_file(parse_relationship(bytes, kNames[data[0] % (kNameCount + 1)], ids));
-  } catch (const InputError& error) {
-    require(is_printable_utf8(error.what()));
-  }
-  return 0;
+    for (int i = 0; i < id_count; ++i) ids.push_back({"", std::to_string(i)});
+    check_file(parse_relationship(bytes, kNames[format], ids));
+  });
 }

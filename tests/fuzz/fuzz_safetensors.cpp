@@ -1,26 +1,18 @@
 // Fuzzes the reader of model files: any bytes give tensors that fill the data or an
 // InputError of one line.
 #include <cstdint>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
 
-#include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "fuzzed.h"
 #include "kinflow/data/safetensors.h"
 
-namespace {
-
-void require(bool claim) {
-  if (!claim) std::abort();
-}
-
-}  // namespace
+using kinflow::fuzzed::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  try {
+  return kinflow::fuzzed::answer_or_input_error([&] {
     const kinflow::SafeTensors read = kinflow::parse_safetensors(bytes, "f");
     std::size_t filled = 0;
     std::set<std::string> names;
@@ -36,8 +28,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       filled += tensor.data.size();
     }
     require(filled == read.storage->size());
-  } catch (const kinflow::InputError& error) {
-    require(kinflow::is_printable_utf8(error.what()));
-  }
-  return 0;
+  });
 }

@@ -2,22 +2,17 @@
 // InputError of one line.
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "fuzzed.h"
 #include "kinflow/data/table.h"
 #include "kinflow/data/table_reader.h"
 
 namespace {
 
 using namespace kinflow;
-
-void require(bool claim) {
-  if (!claim) std::abort();
-}
+using fuzzed::require;
 
 /// The cells of a column that can be read as labels.
 std::vector<std::string> labels_or_nothing(const Table& table,
@@ -55,7 +50,7 @@ void check_table(const std::string& bytes, TableFormat format) {
   check_pieces(table, bytes, format);
   require(table.rows() > 0 && !table.names().empty());
   for (const std::string& name : table.names()) {
-    try {
+    fuzzed::answer_or_input_error([&] {
       require(table.column_index(name) >= 0);
       const NumericMatrix matrix =
           numeric_matrix(table, {name}, {.missing = MissingPolicy::drop});
@@ -63,9 +58,7 @@ void check_table(const std::string& bytes, TableFormat format) {
       for (const double value : matrix.values) require(std::isfinite(value));
       const BlockNumbers blocks = number_blocks(labels(table, name));
       require(static_cast<std::int64_t>(blocks.block_of_row.size()) == table.rows());
-    } catch (const InputError& error) {
-      require(is_printable_utf8(error.what()));
-    }
+    });
   }
   numeric_matrix(table, table.names());
 }
@@ -74,21 +67,9 @@ void check_table(const std::string& bytes, TableFormat format) {
 
 /// The first byte chooses the reader; the rest is the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
-  const std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  try {
-    switch (data[0] % 3) {
-      case 0:
-        check_table(bytes, kinflow::TableFormat::csv);
-        break;
-      case 1:
-        check_table(bytes, kinflow::TableFormat::tsv);
-        break;
-      default:
-        check_table(bytes, kinflow::TableFormat::npy);
-    }
-  } catch (const kinflow::InputError& error) {
-    require(kinflow::is_printable_utf8(error.what()));
-  }
-  return 0;
+  constexpr TableFormat kFormats[] = {TableFormat::csv, TableFormat::tsv,
+                                      TableFormat::npy};
+  fuzzed::Input input(data, size);
+  const auto format = kFormats[input.choice() % 3];
+  return fuzzed::answer_or_input_error([&] { check_table(input.rest(), format); });
 }

@@ -13,18 +13,18 @@
 namespace kinflow {
 namespace {
 
-constexpr int kPeople = 120, kVariants = 600;
+constexpr int kScannedPeople = 120, kVariants = 600;
 
 /// A cohort on the disk with three traits, and null models of both kinds of sets.
 class Scan : public ::testing::Test {
  protected:
   Scan() {
-    auto content = random_content(kPeople, kVariants, 7);
+    auto content = random_content(kScannedPeople, kVariants, 7);
     for (auto& count : content.counts[5]) count = 0;  // does not vary
     for (auto& count : content.counts[6]) count = kMissingGenotype;
     genotypes_ = std::make_unique<Genotypes>(write_bed(folder_, "t", content));
     // Not everyone, and not in the order of the file.
-    for (std::int64_t i = kPeople - 1; i >= 0; i -= 1 + (i % 7 == 0)) {
+    for (std::int64_t i = kScannedPeople - 1; i >= 0; i -= 1 + (i % 7 == 0)) {
       people_.push_back(i);
     }
     for (std::int64_t v = 0; v < kVariants; ++v) variants_.push_back(v);
@@ -158,7 +158,7 @@ TEST_F(Scan, DoesNotDependOnUnits) {
       }
     }
   }
-  const PeopleMask mask(people_, kPeople);
+  const PeopleMask mask(people_, kScannedPeople);
   GenotypeBlock block;
   for (std::int64_t v = 0; v < 60; ++v) {
     block.genotypes.resize(block.genotypes.size() + n);

@@ -6,16 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <sstream>
 
 #include "kinflow/genetics/haplotype_r2.h"
+#include "tests/core/not_finite.h"
 #include "tests/genetics/bed_files.h"
 
 namespace kinflow {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// Variants of one chromosome at given positions, all with the same genotypes.
 BedContent copies(const std::vector<std::int64_t>& positions) {

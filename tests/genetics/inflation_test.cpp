@@ -4,17 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "kinflow/core/chi_squared.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
+#include "tests/core/not_finite.h"
 
 namespace kinflow {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(GenomicInflation, OfUniformPValuesIsOne) {
   Random random(3);

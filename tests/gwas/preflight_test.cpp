@@ -4,16 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "study_files.h"
+#include "told.h"
 
 namespace kinflow {
 namespace {
-
-class Told final : public Logger {
- public:
-  void info(const std::string& message) override { text += message + "\n"; }
-  void warning(const std::string& message) override { text += "! " + message + "\n"; }
-  std::string text;
-};
 
 GwasRequest request_of(const StudyFiles& files) {
   GwasRequest request;

@@ -4,18 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/data/helpers.h"
+#include "told.h"
 
 namespace kinflow {
 namespace {
 
 /// Keeps what it is told.
-class Told final : public Logger {
- public:
-  void info(const std::string& message) override { text += message + "\n"; }
-  void warning(const std::string& message) override { text += "! " + message + "\n"; }
-  std::string text;
-};
-
 TEST(RunLog, PassesMessagesOnAndKeepsThem) {
   const TemporaryFolder folder;
   Told told;

@@ -100,10 +100,10 @@ TEST(ReadImage, FewBitsOfGreyAreSpreadOverTheWholeRange) {
                              .samples = samples}))
         .pixels;
   };
-  using Values = std::vector<std::uint8_t>;
-  EXPECT_EQ(grey(1), (Values{0, 255}));
-  EXPECT_EQ(grey(2), (Values{0, 85, 170, 255}));
-  EXPECT_EQ(grey(4), (Values{0, 17, 34, 51, 68, 85, 102, 119, 136, 153, 170, 187, 204,
+  using Pixels = std::vector<std::uint8_t>;
+  EXPECT_EQ(grey(1), (Pixels{0, 255}));
+  EXPECT_EQ(grey(2), (Pixels{0, 85, 170, 255}));
+  EXPECT_EQ(grey(4), (Pixels{0, 17, 34, 51, 68, 85, 102, 119, 136, 153, 170, 187, 204,
                              221, 238, 255}));
 }
 

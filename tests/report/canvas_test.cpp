@@ -10,19 +10,17 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kinflow/core/error.h"
+#include "tests/core/not_finite.h"
 
 namespace kinflow {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Color kBlack{0, 0, 0};
 
 // A new folder that goes away with the test.

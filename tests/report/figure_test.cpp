@@ -3,19 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "kinflow/core/error.h"
 #include "kinflow/report/four_panel.h"
+#include "tests/core/not_finite.h"
 #include "tests/report/pixels.h"
 
 namespace kinflow {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(DensityColor, StartsWhiteAndDarkensInEqualSteps) {
   EXPECT_EQ(density_color(0), kWhite);

@@ -2,18 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "kinflow/core/error.h"
 #include "kinflow/report/figure.h"
 #include "kinflow/report/legend.h"
+#include "tests/core/not_finite.h"
 #include "tests/report/pixels.h"
 
 namespace kinflow {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr Color kRed{200, 0, 0};
 
 // 100 x 100 pixels, ten to a unit, y upwards.

@@ -4,17 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/report/color.h"
+#include "tests/core/not_finite.h"
 #include "tests/report/pixels.h"
 
 namespace kinflow {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr Color kFirst{41, 84, 130}, kSecond{126, 168, 204};
 
 ManhattanFigure two_chromosomes() {

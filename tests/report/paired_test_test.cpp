@@ -4,20 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <vector>
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
+#include "tests/core/not_finite.h"
 
 namespace kinflow {
 namespace {
 
 using Values = std::vector<double>;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(MeanAndStandardError, AreThoseOfAWorkedExample) {
   const MeanAndError result = mean_and_standard_error({2, 4, 4, 4, 5, 5, 7, 9});

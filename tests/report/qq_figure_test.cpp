@@ -4,17 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/report/color.h"
+#include "tests/core/not_finite.h"
 #include "tests/report/pixels.h"
 
 namespace kinflow {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<double> uniform(int count, std::uint64_t seed, double power = 1) {
   Random random(seed);

@@ -4,16 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "kinflow/core/error.h"
+#include "tests/core/not_finite.h"
 #include "tests/report/pixels.h"
 
 namespace kinflow {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // The colour of a half transparent disc over white.
 bool is_tinted(Color c) { return c.red < 230 && c.blue > c.red + 30; }

@@ -4,16 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <limits>
 #include <string>
 
 #include "kinflow/core/error.h"
+#include "tests/core/not_finite.h"
 #include "tests/report/pixels.h"
 
 namespace kinflow {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 StrengthFigure two_methods() {
   return {.methods = {{"ordinary flow", {1.5, 1.6, 1.8, 2.1, 2.5}, {0.1, 0, 0, 0, 0.2}},

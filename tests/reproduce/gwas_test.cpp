@@ -8,6 +8,7 @@
 #include "kinflow/reproduce/gwas_cohorts.h"
 #include "kinflow/reproduce/gwas_groups.h"
 #include "kinflow/reproduce/gwas_trial.h"
+#include "report_rows.h"
 #include "tests/data/helpers.h"
 
 namespace kinflow {
@@ -70,12 +71,6 @@ json cohort(const std::vector<int>& found, const std::vector<int>& wrong) {
                        {"elsewhere", 1}});
   }
   return {{"methods", methods}};
-}
-
-std::string row_of(const std::string& report, const std::string& beginning) {
-  const auto at = report.find("| " + beginning);
-  if (at == report.npos) return {};
-  return report.substr(at, report.find('\n', at) - at);
 }
 
 TEST(GwasReport, SaysWhichClaimsHold) {

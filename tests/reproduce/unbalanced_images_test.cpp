@@ -10,6 +10,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/reproduce/experiments.h"
+#include "report_rows.h"
 #include "tests/data/helpers.h"
 
 namespace kinflow {
@@ -39,12 +40,6 @@ UnbalancedSeed made_seed(double baseline, double adjusted, double baseline_overl
   seed.scores[3].test_nll_nats.clear();
   seed.baseline_epochs = seed.adjusted_epochs = {{1, 30, 40, 0.1}};
   return seed;
-}
-
-std::string row_of(const std::string& report, const std::string& beginning) {
-  const auto at = report.find("| " + beginning);
-  if (at == report.npos) return {};
-  return report.substr(at, report.find('\n', at) - at);
 }
 
 TEST(UnbalancedTables, CountTheSeedsInWhichAClaimHolds) {

@@ -22,11 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kRows = 60;
+constexpr std::int64_t kCachedRows = 60;
 
-at::Tensor random_relationship(std::uint64_t seed, std::int64_t rank = kRows) {
+at::Tensor random_relationship(std::uint64_t seed, std::int64_t rank = kCachedRows) {
   Random random(seed);
-  const at::Tensor factor = at::empty({kRows, rank}, at::kDouble);
+  const at::Tensor factor = at::empty({kCachedRows, rank}, at::kDouble);
   for (std::int64_t i = 0; i < factor.numel(); ++i) {
     factor.data_ptr<double>()[i] = random.normal();
   }
@@ -55,7 +55,7 @@ class DecompositionCacheTest : public testing::Test {
     const at::Tensor& basis = parts.eigenvectors;
     const at::Tensor again = at::mm(basis * parts.eigenvalues, basis.t());
     EXPECT_LT((again - matrix).abs().max().item<double>(), 1e-6);
-    const at::Tensor identity = at::eye(kRows, at::kDouble);
+    const at::Tensor identity = at::eye(kCachedRows, at::kDouble);
     EXPECT_LT((at::mm(basis.t(), basis) - identity).abs().max().item<double>(), 1e-12);
     return parts;
   }
@@ -86,7 +86,7 @@ class DecompositionCacheTest : public testing::Test {
 
   TemporaryFolder folder;
   DecompositionCache cache{
-      .folder = folder.path(), .stem = "G.grm.bin", .smallest_rows = kRows};
+      .folder = folder.path(), .stem = "G.grm.bin", .smallest_rows = kCachedRows};
   Messages said;
 };
 
@@ -160,7 +160,8 @@ TEST_F(DecompositionCacheTest, EveryKindOfDamageLeadsToANewDecomposition) {
   damage(std::string(sound.size(), 'x'));
   expect_unsound_file_is_replaced(matrix, path);
   // One bit of the last number, of an eigenvector or an eigenvalue.
-  for (const std::size_t from_end : {std::size_t{8}, std::size_t{8 * kRows * kRows}}) {
+  for (const std::size_t from_end :
+       {std::size_t{8}, std::size_t{8 * kCachedRows * kCachedRows}}) {
     std::string flipped = sound;
     flipped[sound.size() - from_end] ^= 1;
     damage(flipped);
@@ -173,7 +174,8 @@ TEST_F(DecompositionCacheTest, ForeignContentUnderTheRightNameIsNotUsed) {
   decompose(matrix);
   const std::string path = only_file();
   const auto parts = decompose_relationship(matrix);
-  save_tensors(path, {}, {{"weights", at::ones({kRows, kRows + 1}, at::kDouble)}});
+  save_tensors(path, {},
+               {{"weights", at::ones({kCachedRows, kCachedRows + 1}, at::kDouble)}});
   expect_unsound_file_is_replaced(matrix, "found another format");
   save_tensors(
       path, {{"format", "kinflow eigen 1"}},
@@ -224,7 +226,7 @@ TEST_F(DecompositionCacheTest, NumbersThatAreNoDecompositionOfTheMatrixAreNotUse
   forge(longer, good.eigenvalues);
   expect_unsound_file_is_replaced(matrix, why);
   at::Tensor changed = good.eigenvalues.clone();
-  changed[kRows - 1] *= 1 + 1e-6;
+  changed[kCachedRows - 1] *= 1 + 1e-6;
   forge(good.eigenvectors, changed);
   expect_unsound_file_is_replaced(matrix, why);
   forge(good.eigenvectors.flip(1).contiguous(), good.eigenvalues.flip(0).contiguous());
@@ -284,9 +286,9 @@ TEST_F(DecompositionCacheTest, WithoutRoomTheWorkGoesOnAndNothingIsLeft) {
 }
 
 TEST_F(DecompositionCacheTest, SmallMatricesAndAnEmptyFolderNameKeepNothing) {
-  cache.smallest_rows = kRows + 1;
+  cache.smallest_rows = kCachedRows + 1;
   decompose(random_relationship(9));
-  cache.smallest_rows = kRows;
+  cache.smallest_rows = kCachedRows;
   cache.folder = "";
   decompose(random_relationship(9));
   EXPECT_TRUE(said.infos.empty());

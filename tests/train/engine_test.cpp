@@ -7,7 +7,7 @@ namespace kinflow {
 namespace {
 
 // 5 batches an epoch, the last one smaller, two tiles of the kernels each: 50 steps.
-constexpr std::int64_t kRows = 330, kBatchSize = 70, kEpochs = 10;
+constexpr std::int64_t kEngineRows = 330, kBatchSize = 70, kEpochs = 10;
 
 // Bounds of the differences between the engines in float64. Where steps alone move the
 // parameters, 3e-12 was the largest that was seen, and 5e-12 in the moments of
@@ -62,14 +62,14 @@ std::vector<Case> cases() {
   const auto add = [&](std::string name, TrainingSetup setup) {
     result.push_back({std::move(name), std::move(setup)});
   };
-  const auto independent = make_small_law(Structure::independent, kRows);
-  const auto blocks = make_small_law(Structure::per_block, kRows);
-  const auto related = make_small_law(Structure::relationship, kRows);
+  const auto independent = make_small_law(Structure::independent, kEngineRows);
+  const auto blocks = make_small_law(Structure::per_block, kEngineRows);
+  const auto related = make_small_law(Structure::relationship, kEngineRows);
   for (const auto structure : {Structure::shared, Structure::per_size}) {
-    add(name_of(structure),
-        {.law = make_small_law(structure, kRows), .replicas = all_combinations()});
+    add(name_of(structure), {.law = make_small_law(structure, kEngineRows),
+                             .replicas = all_combinations()});
   }
-  add("pooled", {.law = make_small_law(Structure::pooled, kRows),
+  add("pooled", {.law = make_small_law(Structure::pooled, kEngineRows),
                  .replicas = all_combinations()});
   add("per block", {.law = blocks, .replicas = all_combinations()});
   add("relationship", {.law = related, .replicas = all_combinations()});
@@ -180,16 +180,17 @@ TEST(Engine, FusedSinglePrecisionIsAsCloseToDoubleAsTensorsAre) {
   const auto independent = two_replicas(Schedule::baseline, Estimator::pairs);
   const std::vector<Case> compared = {
       {"independent",
-       {.law = make_small_law(Structure::independent, kRows), .replicas = independent}},
+       {.law = make_small_law(Structure::independent, kEngineRows),
+        .replicas = independent}},
       {"affine",
-       {.law = make_small_law(Structure::independent, kRows),
+       {.law = make_small_law(Structure::independent, kEngineRows),
         .replicas = independent,
         .flow = {.kind = FlowKind::affine, .dimension = 2, .hidden = {8, 8}}}},
       {"per block",
-       {.law = make_small_law(Structure::per_block, kRows),
+       {.law = make_small_law(Structure::per_block, kEngineRows),
         .replicas = all_combinations()}},
       {"relationship",
-       {.law = make_small_law(Structure::relationship, kRows),
+       {.law = make_small_law(Structure::relationship, kEngineRows),
         .replicas = all_combinations()}}};
   for (auto [name, setup] : compared) {
     SmallTraining reference(setup, Engine::tensor);

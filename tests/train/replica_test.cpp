@@ -6,7 +6,7 @@
 namespace kinflow {
 namespace {
 
-constexpr std::int64_t kRows = 300;
+constexpr std::int64_t kReplicaRows = 300;
 
 // Options that all replicas of a training have in common.
 TrainOptions shared_options() {
@@ -66,16 +66,17 @@ TEST(Replicas, OfIndependentRowsAndBlocksDoNotKnowEachOtherBitForBit) {
                                Structure::shared, Structure::per_size}) {
     for (const auto type : {at::kFloat, at::kDouble}) {
       SCOPED_TRACE(name_of(structure));
-      expect_replicas_do_not_know_each_other({.law = make_small_law(structure, kRows),
-                                              .replicas = different_replicas(),
-                                              .type = type},
-                                             0);
+      expect_replicas_do_not_know_each_other(
+          {.law = make_small_law(structure, kReplicaRows),
+           .replicas = different_replicas(),
+           .type = type},
+          0);
     }
   }
   // Scores of rows that place the latents.
   for (const auto type : {at::kFloat, at::kDouble}) {
     expect_replicas_do_not_know_each_other(
-        {.law = make_small_law(Structure::per_block, kRows),
+        {.law = make_small_law(Structure::per_block, kReplicaRows),
          .replicas = different_replicas(),
          .type = type,
          .calibrates = true},
@@ -83,7 +84,7 @@ TEST(Replicas, OfIndependentRowsAndBlocksDoNotKnowEachOtherBitForBit) {
   }
   // Scores of dependent validation rows.
   expect_replicas_do_not_know_each_other(
-      {.law = make_small_law(Structure::per_block, kRows),
+      {.law = make_small_law(Structure::per_block, kReplicaRows),
        .replicas = different_replicas(),
        .is_valid_joint = true},
       0);
@@ -93,7 +94,8 @@ TEST(Replicas, OfARelationshipDoNotKnowEachOtherBeyondRounding) {
   for (const auto structure : {Structure::relationship, Structure::pooled}) {
     SCOPED_TRACE(name_of(structure));
     expect_replicas_do_not_know_each_other(
-        {.law = make_small_law(structure, kRows), .replicas = different_replicas()},
+        {.law = make_small_law(structure, kReplicaRows),
+         .replicas = different_replicas()},
         1e-10);
   }
 }
@@ -110,9 +112,10 @@ TEST(Replicas, AStageForManyEqualsThatOfEachAlone) {
     replicas[r].seed = r + 1;
   }
   for (const auto type : {at::kDouble, at::kFloat}) {
-    const TrainingSetup setup{.law = make_small_law(Structure::relationship, kRows),
-                              .replicas = replicas,
-                              .type = type};
+    const TrainingSetup setup{
+        .law = make_small_law(Structure::relationship, kReplicaRows),
+        .replicas = replicas,
+        .type = type};
     expect_replicas_do_not_know_each_other(setup, 1e-10);
   }
 }
@@ -121,7 +124,7 @@ TEST(Replicas, AStageForManyEqualsThatOfEachAlone) {
 TEST(Replicas, OneThatRestartsDoesNotDisturbTheOthers) {
   for (const auto structure : {Structure::per_block, Structure::relationship}) {
     SCOPED_TRACE(name_of(structure));
-    TrainingSetup setup{.law = make_small_law(structure, kRows),
+    TrainingSetup setup{.law = make_small_law(structure, kReplicaRows),
                         .replicas = std::vector<ReplicaSetup>(
                             2, {.options = shared_options(), .seed = 1})};
     setup.flow.kind = FlowKind::affine;
@@ -162,7 +165,7 @@ class Threads : public testing::Test {
 TEST_F(Threads, DoNotChangeAnyBitOfATraining) {
   for (const auto structure :
        {Structure::independent, Structure::per_block, Structure::shared}) {
-    const auto law = make_small_law(structure, kRows);
+    const auto law = make_small_law(structure, kReplicaRows);
     const auto replicas = different_replicas();
     for (const std::size_t only : {0, 2, 3}) {
       expect_the_same_with_any_number({.law = law, .replicas = {replicas[only]}},
@@ -194,7 +197,7 @@ TEST_F(Threads, DoNotChangeAnyBitOfScoresOfManyRows) {
 
 // Epochs may begin with other threads than the last one had.
 TEST_F(Threads, MayChangeBetweenEpochs) {
-  const TrainingSetup setup{.law = make_small_law(Structure::per_block, kRows),
+  const TrainingSetup setup{.law = make_small_law(Structure::per_block, kReplicaRows),
                             .replicas = different_replicas()};
   SmallTraining steady(setup), changing(setup);
   for (const std::int64_t threads : {1, 3, 2, 1, 4, 2}) {
@@ -234,7 +237,7 @@ TrainingSetup impatient_and_patient(const PatienceCase& which) {
   auto uphill = patient, jumping = patient;
   uphill.options.learning_rate = -0.001;
   jumping.options.learning_rate = 0.1;
-  return {.law = make_small_law(which.structure, kRows),
+  return {.law = make_small_law(which.structure, kReplicaRows),
           .replicas = {uphill, patient, jumping}};
 }
 

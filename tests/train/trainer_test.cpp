@@ -168,7 +168,7 @@ TEST(Trainer, PriorAddsTheGradientOfABetaDensity) {
   EXPECT_LT((added - expected).abs().max().item<double>(), 1e-12);
 }
 
-struct Case {
+struct Way {
   Schedule schedule;
   Estimator estimator;
 };
@@ -178,11 +178,10 @@ TEST(Trainer, RestoredStateGoesOnToTheSameNumbers) {
   const auto valid = normal({40, 2}, 6).to(at::kFloat);
   const Blocks law(some_blocks(70));
   for (const auto& [schedule, estimator] :
-       {Case{Schedule::joint, Estimator::memory},
-        Case{Schedule::joint, Estimator::pairs},
-        Case{Schedule::joint, Estimator::hybrid},
-        Case{Schedule::alternating, Estimator::memory},
-        Case{Schedule::grid, Estimator::memory}}) {
+       {Way{Schedule::joint, Estimator::memory}, Way{Schedule::joint, Estimator::pairs},
+        Way{Schedule::joint, Estimator::hybrid},
+        Way{Schedule::alternating, Estimator::memory},
+        Way{Schedule::grid, Estimator::memory}}) {
     const TrainOptions options{{.schedule = schedule,
                                 .estimator = estimator,
                                 .epochs = 7,

@@ -1,0 +1,119 @@
+// Fuzzes what model files say of their tensors: any changes of a good description
+// give a model that maps rows, or an InputError of one line.
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "fuzzed.h"
+#include "kinflow/core/json_reader.h"
+#include "kinflow/train/images/image_model.h"
+#include "kinflow/train/model.h"
+#include "kinflow/train/model_kind.h"
+#include "kinflow/train/tensor_file.h"
+
+namespace {
+
+using namespace kinflow;
+using fuzzed::require;
+
+Model table_model(std::int64_t members) {
+  std::vector<std::uint64_t> seeds;
+  for (std::int64_t i = 0; i < members; ++i) seeds.push_back(5);
+  Model model{
+      .columns = {"a", "b"},
+      .context_columns = {},
+      .standardization = {at::zeros({2}, at::kDouble), at::ones({2}, at::kDouble)},
+      .context_standardization = {},
+      .flow = std::make_unique<Flow>(
+          FlowOptions{.dimension = 2, .layers = 2, .hidden = {4}, .bins = 3}, seeds,
+          at::kFloat),
+      .dependence = {.kind = DependenceKind::blocks,
+                     .column = "g",
+                     .labels = {"x", "y"},
+                     .sizes = {2, 3},
+                     .parameters = {0.25, 0.75}},
+      .record = {}};
+  for (std::int64_t i = 1; i < members; ++i) {
+    model.further_parameters.push_back({0.5, 0.5});
+  }
+  return model;
+}
+
+ImageModel image_model() {
+  const GlowOptions options{.channels = 1,
+                            .height = 8,
+                            .width = 8,
+                            .scales = 1,
+                            .steps = 1,
+                            .dense_channels = 8,
+                            .dense_layers = 1,
+                            .dense_growth = 8};
+  return {.flow = std::make_unique<GlowFlow>(options, 7),
+          .prepare = {.width = 8, .height = 8, .colors = ImageColors::grey, .bits = 5},
+          .dependence = {.kind = DependenceKind::blocks,
+                         .column = "person",
+                         .labels = {"Ada", "Bo"},
+                         .sizes = {3, 2},
+                         .parameters = {0.25, 0.5}},
+          .record = {}};
+}
+
+struct GoodModel {
+  nlohmann::json description;
+  NamedTensors tensors;
+};
+
+/// Of one member, of two, and of images.
+std::vector<GoodModel> good_models(const fuzzed::Folder& folder) {
+  std::vector<GoodModel> models;
+  const auto path = folder.path("good.safetensors");
+  const auto take = [&] {
+    const auto [metadata, tensors] = load_tensors(path);
+    models.push_back({nlohmann::json::parse(metadata.at("kinflow")), tensors});
+  };
+  for (const std::int64_t members : {1, 2}) {
+    save_model(path, table_model(members));
+    take();
+  }
+  save_image_model(path, image_model());
+  take();
+  return models;
+}
+
+void check_table_model(const std::string& path) {
+  const auto model = load_model(path, at::kCPU, at::kDouble);
+  const c10::NoGradGuard no_grad;
+  const auto n = std::ssize(model.columns);
+  const auto context =
+      model.context_columns.empty()
+          ? at::Tensor()
+          : at::zeros({3, std::ssize(model.context_columns)}, at::kDouble);
+  const auto density = model.row_log_density(at::ones({3, n}, at::kDouble), context);
+  require(density.numel() == 3);
+}
+
+}  // namespace
+
+/// The first byte chooses the model; the rest are members of its description, null for
+/// those that are taken away.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const fuzzed::Folder folder;
+  static const auto models = good_models(folder);
+  fuzzed::Input input(data, size);
+  const auto& good = models[input.choice() % models.size()];
+  return fuzzed::answer_or_input_error([&] {
+    auto description = good.description;
+    description.merge_patch(parse_json(input.rest(), "f"));
+    const auto path = folder.path("f.safetensors");
+    save_tensors(path, {{"kinflow", description.dump()}}, good.tensors);
+    if (model_kind(path) == ModelKind::images) {
+      require(load_image_model(path).flow != nullptr);
+    } else {
+      check_table_model(path);
+    }
+  });
+}
