@@ -11,6 +11,7 @@
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/evaluate/likelihood.h"
+#include "kinflow/evaluate/output_rows.h"
 #include "kinflow/evaluate/stream.h"
 #include "kinflow/report/text_table.h"
 #include "options.h"
@@ -25,6 +26,7 @@ struct EvaluateGiven {
   std::string out;
   std::vector<std::string> keep;
   bool json = false, drop_missing = false;
+  std::optional<MinusNine> minus_nine;
   std::int64_t threads = 1;
   EvaluateImagesGiven images;
 };
@@ -48,6 +50,9 @@ std::vector<std::pair<std::string, double>> measures(const Likelihood& likelihoo
 
 void print(const Likelihood& likelihood, const TableRows* observed, bool as_json) {
   nlohmann::ordered_json json = {{"rows", likelihood.rows}};
+  if (likelihood.rows_left_out > 0 || as_json) {
+    json["rows_left_out"] = likelihood.rows_left_out;
+  }
   if (observed != nullptr) json["given_rows"] = observed->data.size(0);
   TextTable table({{"measure", Align::kLeft}, {"value"}});
   for (const auto& [name, value] : json.items()) table.add_row({name, value.dump()});
@@ -77,7 +82,8 @@ Likelihood score(const EvaluateGiven& given, const Model& model, const TableRows
   const auto all = observed != nullptr ? append_rows(*observed, rows) : rows;
   const auto source =
       observed != nullptr ? given.given + " and " + given.table : given.table;
-  auto relations = read_relations(request, all, source);
+  auto relations = read_relations(request, all, source,
+                                  minus_nine_for(model, given.minus_nine).meaning);
   std::optional<RowLaws> observed_laws;
   if (observed != nullptr) {
     observed_laws = make_first_row_laws(model, request, relations,
@@ -90,6 +96,13 @@ Likelihood score(const EvaluateGiven& given, const Model& model, const TableRows
                         observed_laws ? &*observed_laws : nullptr);
 }
 
+void report_rows_left_out(const std::string& table, const TableRows& rows,
+                          Console& console) {
+  const auto count = rows.table_rows - rows.data.size(0);
+  if (count == 0) return;
+  console.info(fmt::format("{}: {} rows with missing values left out", table, count));
+}
+
 // Rows that depend on each other, and on observed ones, are needed all at once.
 void evaluate_together(const EvaluateGiven& given, const Model& model,
                        const ColumnChoice& columns, Console& console) {
@@ -98,19 +111,26 @@ void evaluate_together(const EvaluateGiven& given, const Model& model,
   TableRows observed;
   if (!given.given.empty()) observed = read_rows(given.given, columns);
   const auto* known = given.given.empty() ? nullptr : &observed;
-  const auto likelihood = score(given, model, rows, known, console);
+  const std::vector<std::string> names = {known == nullptr ? "log_density_nats"
+                                                           : "log_density_given_nats"};
+  check_copies(table, given.keep, names);
+  auto likelihood = score(given, model, rows, known, console);
+  likelihood.rows_left_out = rows.table_rows - likelihood.rows;
   if (!given.out.empty()) {
-    const auto scores = likelihood.row_log_density_nats.contiguous();
-    const std::vector<std::string> names = {
-        known == nullptr ? "log_density_nats" : "log_density_given_nats"};
+    const auto scores =
+        in_places_of_table(likelihood.row_log_density_nats.unsqueeze(1), rows)
+            .contiguous();
     write_table(given.out, names,
                 {scores.data_ptr<double>(), static_cast<std::size_t>(scores.numel())},
-                kept_columns(table, given.keep, rows.kept_rows, names));
+                copied_columns(table, given.keep, columns.drop_missing));
   }
+  report_rows_left_out(given.table, rows, console);
+  if (known != nullptr) report_rows_left_out(given.given, *known, console);
   print(likelihood, known, given.json);
 }
 
-void run(const EvaluateGiven& given, const std::string& model_path, Console& console) {
+void run(EvaluateGiven given, const std::string& model_path, Console& console) {
+  find_names(given.table, {&given.keep, &given.dependence.request.id});
   if (!given.out.empty()) {
     table_format(given.out);
     auto inputs = input_files(given.dependence.resolve());
@@ -121,6 +141,7 @@ void run(const EvaluateGiven& given, const std::string& model_path, Console& con
   const auto dependence = dependence_of(given, model);
   auto columns = columns_for(model, dependence.request);
   columns.drop_missing = given.drop_missing;
+  columns.minus_nine = minus_nine_for(model, given.minus_nine);
   if (dependence.any_or_time()) {
     evaluate_together(given, model, columns, console);
     return;
@@ -163,12 +184,14 @@ void add_evaluate(CLI::App& app, Console& console) {
   add_parameter(*verb, given->parameter);
   auto* out = verb->add_option(
       "--out", given->out, "Table to write with the log-density of every row or image");
-  add_list(*verb, "--keep", given->keep,
-           "Columns to copy to the --out table, comma-separated")
+  add_names(*verb, "--keep", given->keep,
+            "Columns to copy to the --out table, comma-separated")
       ->needs(out);
   verb->add_flag("--json", given->json, "Print JSON");
   verb->add_flag("--drop-missing", given->drop_missing,
-                 "Leave out rows with missing values");
+                 "Rows with missing values get no score");
+  add_minus_nine(*verb, given->minus_nine,
+                 "What -9 stands for (default: as in the training of the model)");
   verb->add_option("--device", given->device, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   add_threads(*verb, given->threads);

@@ -19,6 +19,8 @@ FitRequest FitGiven::resolve() const {
   data.table = absolute(data.table);
   data.valid_table = absolute(data.valid_table);
   data.dependence = dependence.resolve();
+  data.minus_nine = minus_nine.value_or(data.minus_nine);
+  find_names(data.table, {&data.columns, &data.context, &data.dependence.id});
   data.dependence.correlation = chosen(block_correlation_names(), correlation);
   if (!split_by.empty()) data.split_by = chosen(split_by_names(), split_by);
   auto& train = made.train;
@@ -51,13 +53,17 @@ void add_data_options(CLI::App& verb, FitGiven& given) {
   verb.add_flag("--independent", given.independent, "Rows are independent");
   verb.add_option("--valid", data.valid_table,
                   "Validation table (default: a part of the training table)");
-  add_list(verb, "--columns", data.columns,
-           "Columns to model, comma-separated (default: all without another role)");
-  add_list(verb, "--context", data.context, "Columns to condition on, comma-separated");
+  add_names(verb, "--columns", data.columns,
+            "Columns to model, comma-separated (default: all without another role)");
+  add_names(verb, "--context", data.context,
+            "Columns to condition on, comma-separated");
   add_choice(verb, "--split-by", given.split_by, split_by_names(),
              "How validation rows are chosen (default: group with --group, else rows)");
   verb.add_flag("--drop-missing", data.drop_missing,
                 "Leave out rows with missing values");
+  add_minus_nine(verb, given.minus_nine,
+                 "What -9 stands for (default: careful, which asks where the column "
+                 "leaves doubt)");
 }
 
 void add_model_options(CLI::App& verb, FitGiven& given) {

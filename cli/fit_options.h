@@ -17,6 +17,7 @@ struct FitGiven {
   std::string correlation = "per-block", precision = "float32";
   std::string estimator, split_by;
   DependenceGiven dependence;
+  std::optional<MinusNine> minus_nine;
   std::optional<std::int64_t> layers, patience;
   std::optional<double> dependence_rate;
 

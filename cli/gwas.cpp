@@ -30,9 +30,6 @@ const Names<CovariateUse> kCovariateUses = {{"residuals", CovariateUse::residual
 const Names<FlowInput> kFlowInputs = {{"raw", FlowInput::raw},
                                       {"rank-normal", FlowInput::rank_normal}};
 const Names<TestKind> kTests = {{"score", TestKind::score}, {"wald", TestKind::wald}};
-const Names<MinusNine> kMinusNine = {{"careful", MinusNine::careful},
-                                     {"missing", MinusNine::missing},
-                                     {"value", MinusNine::value}};
 const Names<SnpRelationshipKind> kKinds = {
     {"centered", SnpRelationshipKind::centered},
     {"standardized", SnpRelationshipKind::standardized}};
@@ -43,7 +40,8 @@ struct GwasGiven {
   FitGiven fit;
   std::string grm, relationship, kind = "centered";
   std::string transform = "flow", covariates = "residuals", test = "score";
-  std::string minus_nine = "careful", flow_input = "rank-normal";
+  std::string flow_input = "rank-normal";
+  std::optional<MinusNine> minus_nine;
 
   GwasRequest resolve() const;
 };
@@ -56,7 +54,8 @@ GwasRequest GwasGiven::resolve() const {
   data.variants = genotypes.variants;
   data.relationship = grm.empty() ? relationship : grm;
   data.kind = chosen(kKinds, kind);
-  data.traits.minus_nine = data.covariates.minus_nine = chosen(kMinusNine, minus_nine);
+  data.traits.minus_nine = data.covariates.minus_nine =
+      minus_nine.value_or(MinusNine::careful);
   if (data.covariates.path.empty() &&
       !(data.covariates.columns.empty() && data.covariates.categories.empty())) {
     throw InputError(
@@ -80,6 +79,8 @@ GwasRequest GwasGiven::resolve() const {
         data.relationship.empty() ? made.out + ".flow.grm.bin" : data.relationship};
   }
   flow.request.data.table = made.out + ".traits.tsv";
+  // What was missing is not in it.
+  flow.request.data.minus_nine = MinusNine::value;
   flow.request.threads = made.threads;
   made.flow = flow.resolve();
   return made;
@@ -90,16 +91,17 @@ void add_table_options(CLI::App& verb, GwasGiven& given) {
   verb.add_option("--pheno", data.traits.path,
                   "Table of traits with a header: FID and IID, or IID, and numbers")
       ->required();
-  add_list(verb, "--pheno-name", data.traits.columns,
-           "Traits to test, comma-separated (default: all columns)");
+  add_names(verb, "--pheno-name", data.traits.columns,
+            "Traits to test, comma-separated (default: all columns)");
   verb.add_option("--covar", data.covariates.path, "Table of covariates, like --pheno");
-  add_list(verb, "--covar-name", data.covariates.columns,
-           "Covariates, comma-separated, PC{1:10} for ten of them (default: all "
-           "columns)");
-  add_list(verb, "--cat-covar", data.covariates.categories,
-           "Covariates whose numbers are categories");
-  add_choice(verb, "--minus-nine", given.minus_nine, kMinusNine,
-             "What -9 stands for; careful: missing, unless values near it are there");
+  add_names(verb, "--covar-name", data.covariates.columns,
+            "Covariates, comma-separated, PC{1:10} for ten of them (default: all "
+            "columns)");
+  add_names(verb, "--cat-covar", data.covariates.categories,
+            "Covariates whose numbers are categories");
+  add_minus_nine(verb, given.minus_nine,
+                 "What -9 stands for (default: careful, which is missing, and asks "
+                 "where the column has such values)");
 }
 
 void add_relationship_options(CLI::App& verb, GwasGiven& given) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <limits>
@@ -11,6 +12,8 @@
 #include <thread>
 
 #include "kinflow/core/error.h"
+#include "kinflow/data/column_names.h"
+#include "kinflow/data/table_reader.h"
 
 namespace kinflow::cli {
 namespace {
@@ -64,6 +67,48 @@ CLI::Validator number_in(double low, double high) {
   return in_range(low, high, "a number", "FLOAT");
 }
 
+CLI::Option* add_names(CLI::App& verb, const std::string& name,
+                       std::vector<std::string>& values, const std::string& help) {
+  const auto take = [&values, name](const std::vector<std::string>& texts) {
+    values.clear();
+    for (const auto& text : texts) {
+      const auto parts = split_names(text, name);
+      values.insert(values.end(), parts.begin(), parts.end());
+    }
+  };
+  return verb.add_option_function<std::vector<std::string>>(name, take, help)
+      ->allow_extra_args(false);
+}
+
+void find_names(const std::string& table,
+                const std::vector<std::vector<std::string>*>& lists) {
+  const bool is_empty = std::all_of(lists.begin(), lists.end(),
+                                    [](const auto* list) { return list->empty(); });
+  std::error_code ignored;
+  if (is_empty || !fs::is_regular_file(table, ignored)) return;
+  const TableReader reader(table);
+  const auto& names = reader.header().names();
+  for (auto* list : lists) {
+    *list = with_commas_inside(*list, [&](const std::string& name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    });
+  }
+}
+
+CLI::Option* add_minus_nine(CLI::App& verb, std::optional<MinusNine>& value,
+                            const std::string& help) {
+  std::vector<std::string> known;
+  for (const auto& [name, ignored] : minus_nine_names()) known.push_back(name);
+  return verb
+      .add_option_function<std::string>(
+          "--minus-nine",
+          [&value](const std::string& name) {
+            value = chosen(minus_nine_names(), name);
+          },
+          help)
+      ->check(CLI::IsMember(known));
+}
+
 std::string absolute(const std::string& path) {
   return path.empty() ? path
                       : std::filesystem::absolute(path).lexically_normal().string();
@@ -95,19 +140,19 @@ void add_dependence_options(CLI::App& verb, DependenceGiven& given) {
   verb.add_option("--group", request.group,
                   "Column of block labels: repeats of one thing");
   auto* relationship =
-      add_list(verb, "--relationship", request.relationships,
-               "Relationship matrix of the rows, in any format of docs/formats.md; "
-               "several, comma-separated, add up");
+      add_names(verb, "--relationship", request.relationships,
+                "Relationship matrix of the rows, in any format of docs/formats.md; "
+                "several, comma-separated, add up");
   auto* components =
       verb.add_option("--relationship-pcs", request.components,
                       "Table of principal components, whose correlation between rows "
                       "is a relationship: .csv, .tsv, .npy or .eigenvec");
-  add_list(verb, "--id", request.id,
-           "Column of ids, or two of family and individual: rows of the files are "
-           "matched by id (default: by position)");
-  add_list(verb, "--relationship-ids", request.relationship_ids,
-           "Ids of the matrix's rows, one a line; one file for each matrix (default: "
-           "the file beside it)")
+  add_names(verb, "--id", request.id,
+            "Column of ids, or two of family and individual: rows of the files are "
+            "matched by id (default: by position)");
+  add_names(verb, "--relationship-ids", request.relationship_ids,
+            "Ids of the matrix's rows, one a line; one file for each matrix (default: "
+            "the file beside it)")
       ->needs(relationship);
   add_choice(verb, "--relationship-scale", given.relationship_scale,
              relationship_scale_names(),

@@ -3,9 +3,11 @@
 
 #include <CLI/App.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "kinflow/data/minus_nine.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/row_relations.h"
 
@@ -39,6 +41,19 @@ CLI::Option* add_list(CLI::App& verb, const std::string& name,
                       std::vector<Value>& values, const std::string& help) {
   return verb.add_option(name, values, help)->delimiter(',')->allow_extra_args(false);
 }
+/// The same for names of columns or files, which may stand in quotes as in CSV:
+/// a,"b,c".
+CLI::Option* add_names(CLI::App& verb, const std::string& name,
+                       std::vector<std::string>& values, const std::string& help);
+
+/// Makes names of columns whole that were split at a comma of their own, where the
+/// table leaves no doubt. A table that can be read only once is not looked at.
+void find_names(const std::string& table,
+                const std::vector<std::vector<std::string>*>& lists);
+
+/// --minus-nine, as typed; nothing where it was not given.
+CLI::Option* add_minus_nine(CLI::App& verb, std::optional<MinusNine>& value,
+                            const std::string& help);
 
 /// A path that still holds in another folder; empty stays empty.
 std::string absolute(const std::string& path);

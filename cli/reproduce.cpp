@@ -162,13 +162,13 @@ void add_reproduce(CLI::App& app, Console& console) {
       ->add_option("--data", cohort->folder,
                    "Folder of PREFIX.bed, .bim and .fam, pheno.tsv and pedigree.tsv")
       ->required();
-  add_list(
+  add_names(
       *biomarkers, "--traits", cohort->traits,
       "Columns of pheno.tsv to model, comma-separated (default: 15 blood traits of "
       "the heterogeneous stock mice)");
-  add_list(*biomarkers, "--covariates", cohort->covariates,
-           "Columns of pheno.tsv to regress out, comma-separated (default: the mice's "
-           "sex, age, season and year)");
+  add_names(*biomarkers, "--covariates", cohort->covariates,
+            "Columns of pheno.tsv to regress out, comma-separated (default: the mice's "
+            "sex, age, season and year)");
   biomarkers->add_option("--chr-set", cohort->autosomes, "Number of autosomes")
       ->check(integer_in(1, 95))
       ->capture_default_str();

@@ -27,6 +27,7 @@ struct SampleGiven {
   std::optional<std::int64_t> rows;
   std::vector<double> parameter;
   std::uint64_t seed = 0;
+  std::optional<MinusNine> minus_nine;
   std::int64_t threads = 1;
   SampleImagesGiven images;
 };
@@ -56,10 +57,12 @@ NewRows labelled_rows(std::vector<std::string> labels, const std::string& column
 NewRows rows_of_table(const SampleGiven& given, const DependenceRequest& request,
                       const Model& model) {
   const auto table = read_table(given.rows_of);
-  NewRows fresh{.rows = read_rows(table, {.context = model.context_columns,
-                                          .group = request.group,
-                                          .time = request.time,
-                                          .id = request.id})};
+  NewRows fresh{.rows = read_rows(
+                    table, {.context = model.context_columns,
+                            .group = request.group,
+                            .time = request.time,
+                            .id = request.id,
+                            .minus_nine = minus_nine_for(model, given.minus_nine)})};
   auto shown = request.id;
   for (const auto& column : {request.group, request.time}) {
     if (!column.empty()) shown.push_back(column);
@@ -206,7 +209,9 @@ Drawn draw(const SampleGiven& given, const DependenceRequest& request,
   Random random(given.seed, stream(Purpose::draws));
   TableRows observed;
   if (!given.given.empty()) {
-    observed = read_rows(given.given, columns_for(model, request));
+    auto columns = columns_for(model, request);
+    columns.minus_nine = minus_nine_for(model, given.minus_nine);
+    observed = read_rows(given.given, columns);
   }
   const auto* known = given.given.empty() ? nullptr : &observed;
   auto fresh = rows_to_draw(given, request, model, known);
@@ -220,7 +225,8 @@ Drawn draw(const SampleGiven& given, const DependenceRequest& request,
     all = append_rows(described, fresh.rows);
     source = given.given + " and " + source;
   }
-  auto relations = read_relations(request, all, source);
+  auto relations = read_relations(request, all, source,
+                                  minus_nine_for(model, given.minus_nine).meaning);
   // They say which member the observed rows speak for.
   std::optional<RowLaws> observed_laws;
   if (known != nullptr && model.members() > 1) {
@@ -245,11 +251,14 @@ void draw_independent(const SampleGiven& given, const DependenceRequest& request
               .table = given.rows_of,
               .id = request.id,
               .out = given.out,
-              .seed = given.seed},
+              .seed = given.seed,
+              .minus_nine = given.minus_nine},
              {.threads = given.threads, .stop = &stop_requested()}, console);
 }
 
-void run(const SampleGiven& given, const std::string& model_path, Console& console) {
+void run(SampleGiven given, const std::string& model_path, Console& console) {
+  find_names(given.rows_of.empty() ? given.given : given.rows_of,
+             {&given.dependence.request.id});
   if (given.out.empty()) throw InputError("--out is required (see --help)");
   table_format(given.out);
   auto inputs = input_files(given.dependence.resolve());
@@ -306,6 +315,8 @@ void add_sample(CLI::App& app, Console& console) {
       ->excludes(table);
   add_dependence_options(*verb, given->dependence);
   add_parameter(*verb, given->parameter);
+  add_minus_nine(*verb, given->minus_nine,
+                 "What -9 stands for (default: as in the training of the model)");
   add_seed(*verb, given->seed, "Seed of the draws");
   add_threads(*verb, given->threads);
   verb->add_option("--out", given->out,

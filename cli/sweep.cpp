@@ -2,7 +2,6 @@
 #include "kinflow/train/sweep.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/input_file.h"
 #include "kinflow/core/json_reader.h"
+#include "kinflow/data/column_names.h"
 
 namespace kinflow::cli {
 namespace {
@@ -38,7 +38,7 @@ std::string text_of(const json& value) {
   if (!value.is_array()) return value.dump();
   std::vector<std::string> parts;
   for (const auto& part : value) parts.push_back(text_of(part));
-  return fmt::format("{}", fmt::join(parts, ","));
+  return join_names(parts);
 }
 
 // The words of a command line that say the options.

@@ -45,10 +45,12 @@ void add_transform(CLI::App& app, Console& console) {
   verb->add_option("table", request.table, "Table of data, or of latents u1, u2, ...")
       ->required();
   verb->add_flag("--inverse", request.inverse, "From latents to data");
-  auto* keep = add_list(*verb, "--keep", request.keep,
-                        "Columns to copy to the --out table, comma-separated");
+  auto* keep = add_names(*verb, "--keep", request.keep,
+                         "Columns to copy to the --out table, comma-separated");
   verb->add_flag("--drop-missing", request.drop_missing,
-                 "Leave out rows with missing values");
+                 "Rows with missing values get empty cells");
+  add_minus_nine(*verb, request.minus_nine,
+                 "What -9 stands for (default: as in the training of the model)");
   add_device(*verb, given->device);
   add_threads(*verb, given->threads);
   keep->needs(
@@ -59,14 +61,15 @@ void add_transform(CLI::App& app, Console& console) {
   verb->add_option("--gemma", given->fam,
                    "Write PREFIX.gemma.txt too, for GEMMA with the people of this .fam")
       ->needs(pheno_out);
-  add_list(*verb, "--id", request.id,
-           "Column of ids, or two of family and individual, for --pheno-out (default: "
-           "FID and IID, or IID)")
+  add_names(*verb, "--id", request.id,
+            "Column of ids, or two of family and individual, for --pheno-out (default: "
+            "FID and IID, or IID)")
       ->needs(pheno_out);
   verb->callback([given, &console] {
     auto& wanted = given->request;
     set_threads(given->threads);
     check_outputs(wanted, given->fam);
+    find_names(wanted.table, {&wanted.keep, &wanted.id});
     if (!given->fam.empty()) {
       wanted.gemma = {.source = given->fam, .ids = ids_of(read_people(given->fam))};
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <new>
+#include <stdexcept>
 
 namespace kinflow {
 
@@ -53,6 +54,11 @@ ZippedFile::~ZippedFile() = default;
 
 void ZippedFile::write(std::string_view bytes) {
   deflater_ ? deflater_->write(file_, bytes) : file_.write(bytes);
+}
+
+void ZippedFile::overwrite(std::uint64_t offset, std::string_view bytes) {
+  if (deflater_) throw std::logic_error("[ZippedFile] gzipped bytes are not replaced");
+  file_.overwrite(offset, bytes);
 }
 
 void ZippedFile::commit() {

@@ -1,6 +1,7 @@
 // Output files that are gzipped where their name asks for it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ class ZippedFile {
   ZippedFile& operator=(const ZippedFile&) = delete;
 
   void write(std::string_view bytes);
+  /// As those of AtomicFile; bytes can be replaced where they are not gzipped.
+  void overwrite(std::uint64_t offset, std::string_view bytes);
+  bool is_direct() const { return file_.is_direct(); }
   /// Brings everything to the disk and gives the file its name. Call once, last.
   void commit();
 

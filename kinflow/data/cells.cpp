@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 
 namespace kinflow {
 namespace {
@@ -48,9 +49,16 @@ std::optional<double> read_time_of_day(std::string_view text) {
 }  // namespace
 
 bool is_missing_cell(std::string_view text) {
-  const auto is = [&](std::size_t i, char lower) { return (text[i] | 0x20) == lower; };
-  return text.empty() || (text.size() == 2 && is(0, 'n') && is(1, 'a')) ||
-         (text.size() == 3 && is(0, 'n') && is(1, 'a') && is(2, 'n'));
+  constexpr std::string_view kInAnyCase[] = {"na", "n/a", "#n/a", "nan", "null"};
+  constexpr std::size_t kLongest = 4;
+  if (text.empty() || text == "." || text == "None") return true;
+  if (text.size() > kLongest) return false;
+  const auto is_same = [](char c, char lower) {
+    return c == lower || (c >= 'A' && c <= 'Z' && c - 'A' + 'a' == lower);
+  };
+  return std::any_of(std::begin(kInAnyCase), std::end(kInAnyCase), [&](auto token) {
+    return std::equal(text.begin(), text.end(), token.begin(), token.end(), is_same);
+  });
 }
 
 CellKind kind_of(double value) {

@@ -79,7 +79,8 @@ class CellReader {
 
 enum class CellKind { number, missing, infinite, text };
 
-/// Empty, `NA` or `nan` in any case.
+/// The one set of missing values: an empty cell, `.`, `NA`, `N/A`, `#N/A`, `NaN` and
+/// `null` in any case, and `None` as Python writes it: `none` may be a category.
 bool is_missing_cell(std::string_view text);
 
 /// A NaN is missing.

@@ -58,7 +58,8 @@ bool DelimitedLines::next() {
 void DelimitedLines::split(std::string_view line) {
   count_ = 0;
   if (delimiter_ == ' ') {
-    for (std::string_view cell; next_cell(line, cell);) add_cell(cell);
+    // A comma belongs to its cell: "1,5" is not two numbers.
+    for (std::string_view cell; next_cell(line, cell, " \t\r");) add_cell(cell);
   } else {
     split_at_delimiter(line);
   }

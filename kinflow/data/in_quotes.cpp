@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 namespace kinflow {
 namespace {
 
@@ -47,6 +49,21 @@ std::string in_quotes(std::string_view text, std::size_t max_bytes) {
   }
   if (used < text.size()) result += "...";
   return result + "'";
+}
+
+std::string in_quotes(std::span<const std::string> names, std::size_t most) {
+  std::vector<std::string> quoted;
+  for (const auto& name : names) quoted.push_back(in_quotes(name));
+  return listed(quoted, most);
+}
+
+std::string listed(std::span<const std::string> texts, std::size_t most) {
+  std::string result;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (i == most) return result + fmt::format(" and {} more", texts.size() - i);
+    result += (i == 0 ? "" : ", ") + texts[i];
+  }
+  return result;
 }
 
 bool is_printable_utf8(std::string_view text) {

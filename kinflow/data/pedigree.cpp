@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kNamedPeople = 6;
 
 bool is_unknown(std::string_view parent) {
-  return parent == "0" || parent == "." || is_missing_cell(parent);
+  return parent == "0" || is_missing_cell(parent);
 }
 
 /// Cells of a line. Between commas or tabs a cell may be empty.

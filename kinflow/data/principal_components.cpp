@@ -14,12 +14,36 @@
 namespace kinflow {
 namespace {
 
-PrincipalComponents read_eigenvec(const std::string& path) {
+// InputError where a -9 of plink's file is no number, or may be none.
+void check_minus_nine(const PrincipalComponents& file, MinusNine minus_nine,
+                      const std::vector<std::int64_t>& line_of_row) {
+  if (minus_nine == MinusNine::value) return;
+  const auto found = std::find(file.values.begin(), file.values.end(), kMinusNine);
+  if (found == file.values.end()) return;
+  const auto place = found - file.values.begin();
+  std::vector<double> column;
+  for (std::int64_t row = 0; row < file.rows; ++row) {
+    column.push_back(file.values[static_cast<std::size_t>(row * file.columns +
+                                                          place % file.columns)]);
+  }
+  const bool is_careful = minus_nine == MinusNine::careful;
+  if (is_careful && minus_nine_is_plainly_a_value(column)) return;
+  throw InputError(fmt::format(
+      "{}:{}: component {}: expected {}", file.source,
+      line_of_row[static_cast<std::size_t>(place / file.columns)],
+      place % file.columns + 1,
+      is_careful ? fmt::format("to know whether -9 is a missing value or a number; {}",
+                               kMinusNineDecides)
+                 : "a number, found -9, a missing value"));
+}
+
+PrincipalComponents read_eigenvec(const std::string& path, MinusNine minus_nine) {
   PrincipalComponents result;
   result.source = path;
   TextLines lines(path);
   std::size_t width = 0;
   std::size_t id_cells = 2;
+  std::vector<std::int64_t> line_of_row;
   while (lines.next_filled()) {
     const auto cells = split_cells(lines.line());
     if (width == 0) {
@@ -44,7 +68,9 @@ PrincipalComponents read_eigenvec(const std::string& path) {
       result.values.push_back(value);
     }
     ++result.rows;
+    line_of_row.push_back(lines.number());
   }
+  check_minus_nine(result, minus_nine, line_of_row);
   return result;
 }
 
@@ -67,7 +93,8 @@ std::vector<std::string> find_id_columns(const std::vector<std::string>& names,
 }
 
 PrincipalComponents read_component_table(const std::string& path,
-                                         const std::vector<std::string>& asked_for) {
+                                         const std::vector<std::string>& asked_for,
+                                         MinusNine minus_nine) {
   const auto table = read_table(path);
   const auto id_columns = find_id_columns(table.names(), asked_for);
   std::vector<std::string> columns;
@@ -76,7 +103,7 @@ PrincipalComponents read_component_table(const std::string& path,
       columns.push_back(name);
     }
   }
-  auto matrix = numeric_matrix(table, columns);
+  auto matrix = numeric_matrix(table, columns, {.minus_nine = {.meaning = minus_nine}});
   PrincipalComponents result{.source = path,
                              .ids = {},
                              .rows = matrix.rows,
@@ -95,9 +122,11 @@ PrincipalComponents read_component_table(const std::string& path,
 }  // namespace
 
 PrincipalComponents read_principal_components(
-    const std::string& path, const std::vector<std::string>& id_columns) {
-  auto result = path.ends_with(".eigenvec") ? read_eigenvec(path)
-                                            : read_component_table(path, id_columns);
+    const std::string& path, const std::vector<std::string>& id_columns,
+    MinusNine minus_nine) {
+  auto result = path.ends_with(".eigenvec")
+                    ? read_eigenvec(path, minus_nine)
+                    : read_component_table(path, id_columns, minus_nine);
   if (result.rows == 0) throw InputError(path + ": expected rows, found none");
   if (result.columns < 2) {
     throw InputError(

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/data/minus_nine.h"
 #include "kinflow/data/sample_ids.h"
 
 namespace kinflow {
@@ -22,8 +23,9 @@ struct PrincipalComponents {
 /// components, with or without a header, between blanks or tabs. Any other is a table
 /// with a header (read_table()); the columns in `id_columns`, or else those named FID
 /// and IID (also with plink2's #), hold the ids where there are such, and all others
-/// components. Throws InputError.
+/// components. None may be missing. Throws InputError.
 PrincipalComponents read_principal_components(
-    const std::string& path, const std::vector<std::string>& id_columns);
+    const std::string& path, const std::vector<std::string>& id_columns,
+    MinusNine minus_nine = MinusNine::careful);
 
 }  // namespace kinflow

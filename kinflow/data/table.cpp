@@ -21,24 +21,35 @@ constexpr TableReadSizes kWholeFile{.bytes_at_once =
 
 TableFormat table_format(const std::string& path) {
   const std::string lower = lower_case(path);
-  if (lower.ends_with(".csv")) return TableFormat::csv;
-  if (lower.ends_with(".tsv") || lower.ends_with(".txt")) return TableFormat::tsv;
+  const auto ends_in = [&](const std::string& ending) {
+    return lower.ends_with(ending) || lower.ends_with(ending + ".gz");
+  };
+  if (ends_in(".csv")) return TableFormat::csv;
+  if (ends_in(".tsv") || ends_in(".txt")) return TableFormat::tsv;
   if (lower.ends_with(".npy")) return TableFormat::npy;
   throw InputError(path +
-                   ": expected a name that ends in .csv, .tsv, .txt (tabs) or .npy");
+                   ": expected a name that ends in .csv, .tsv, .txt (tabs), one of "
+                   "these and .gz, or .npy");
 }
 
 std::int64_t Table::column_index(const std::string& name) const {
-  const auto found = std::find(names_.begin(), names_.end(), name);
-  if (found != names_.end()) return found - names_.begin();
-  constexpr std::size_t kShown = 20;
-  std::string listed;
-  for (std::size_t i = 0; i < std::min(names_.size(), kShown); ++i) {
-    listed += (i == 0 ? "" : ", ") + names_[i];
+  return column_indices({name})[0];
+}
+
+std::vector<std::int64_t> Table::column_indices(
+    const std::vector<std::string>& names) const {
+  constexpr std::size_t kMostShown = 20;
+  std::vector<std::int64_t> indices;
+  std::vector<std::string> unknown;
+  for (const auto& name : names) {
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    indices.push_back(found - names_.begin());
+    if (found == names_.end()) unknown.push_back(name);
   }
-  if (names_.size() > kShown) listed += fmt::format(", ... ({} in all)", names_.size());
-  throw InputError(
-      fmt::format("{}: no column {}; there are {}", source_, in_quotes(name), listed));
+  if (unknown.empty()) return indices;
+  throw InputError(fmt::format(
+      "{}: no column{} {}; there are {}", source_, unknown.size() > 1 ? "s" : "",
+      in_quotes(unknown, kMostShown), listed(names_, kMostShown)));
 }
 
 std::int64_t Table::line_of_row(std::int64_t row) const {

@@ -6,12 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "kinflow/data/minus_nine.h"
+
 namespace kinflow {
 
 enum class TableFormat { csv, tsv, npy };
 
-/// The format by the ending of the name: .csv, .tsv or .txt (tabs), .npy. Throws
-/// InputError for any other.
+/// The format by the ending of the name: .csv, .tsv or .txt (tabs), these also with
+/// .gz, and .npy. Throws InputError for any other.
 TableFormat table_format(const std::string& path);
 
 /// A table whose structure has been checked: a header with unique names and at least
@@ -19,8 +21,8 @@ TableFormat table_format(const std::string& path);
 /// is asked for, so a column of labels needs no declaration. It is all of a file, or a
 /// piece of one (TableReader).
 ///
-/// Missing cells are empty, `NA` or `nan` in any case. Unquoted cells lose the blanks
-/// around them. An .npy file is a table with the columns x1 .. xp.
+/// Missing cells are those of is_missing_cell(). Unquoted cells lose the blanks around
+/// them. An .npy file is a table with the columns x1 .. xp.
 class Table {
  public:
   /// The file, for messages.
@@ -32,6 +34,8 @@ class Table {
 
   /// Position of a column; throws InputError that lists the columns there are.
   std::int64_t column_index(const std::string& name) const;
+  /// Those of several columns; the InputError names all that are not there.
+  std::vector<std::int64_t> column_indices(const std::vector<std::string>& names) const;
   /// Line of the file on which a row starts, from 1; in an .npy file the row from 1.
   std::int64_t line_of_row(std::int64_t row) const;
 
@@ -66,8 +70,13 @@ enum class MissingPolicy {
 
 struct NumericMatrixOptions {
   MissingPolicy missing = MissingPolicy::refuse;
-  /// Columns that are no numbers but must not be missing either, such as the group.
+  /// Columns that need not be numbers but must not be missing either, such as the
+  /// group.
   std::vector<std::string> label_columns = {};
+  /// The same of ids, in which -9 has no meaning of its own.
+  std::vector<std::string> id_columns = {};
+  /// Of columns of numbers and labels.
+  MinusNineRule minus_nine = {.meaning = MinusNine::value};
   bool may_drop_all = false;  ///< in a piece of a table no row needs to be left
 };
 
@@ -86,7 +95,8 @@ struct NumericMatrix {
 
 /// The named columns as numbers. Throws InputError for an unknown column or one named
 /// twice, a cell that is no number, an infinite one, a missing one under
-/// MissingPolicy::refuse, and where no row is left unless that is allowed.
+/// MissingPolicy::refuse, a -9 that may be a number or not, and where no row is left
+/// unless that is allowed. Messages name all columns that have such a cell.
 NumericMatrix numeric_matrix(const Table& table,
                              const std::vector<std::string>& columns,
                              const NumericMatrixOptions& options = {});
@@ -98,7 +108,8 @@ std::vector<std::string> labels(const Table& table, const std::string& column,
 /// The same for all rows.
 std::vector<std::string> labels(const Table& table, const std::string& column);
 
-/// A column as the text of its cells, missing ones too.
+/// A column as the text of its cells, missing ones too. Throws InputError for a cell
+/// that is no printable UTF-8.
 std::vector<std::string> cell_texts(const Table& table, const std::string& column);
 
 /// A column of points in time.

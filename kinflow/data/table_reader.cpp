@@ -14,6 +14,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/input_file.h"
+#include "kinflow/core/unzipped_bytes.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/npy.h"
@@ -49,11 +50,9 @@ class TableReader::Source {
 /// Text: a buffer that holds at least one row.
 class TextTableSource final : public TableReader::Source {
  public:
-  using Read = std::function<std::size_t(char*, std::size_t)>;
-
-  TextTableSource(Read read, const std::string& source, char delimiter,
+  TextTableSource(UnzippedBytes bytes, const std::string& source, char delimiter,
                   std::uint64_t bytes_in_all, const TableReadSizes& sizes)
-      : Source(source, bytes_in_all), read_(std::move(read)), sizes_(sizes) {
+      : Source(source, bytes_in_all), bytes_(std::move(bytes)), sizes_(sizes) {
     header_.delimiter_ = delimiter;
     while (buffer_.size() < kByteOrderMark.size() && !at_end_) fill();
     if (buffer_.starts_with(kByteOrderMark)) position_ = kByteOrderMark.size();
@@ -89,8 +88,9 @@ class TextTableSource final : public TableReader::Source {
   }
 
   std::uint64_t bytes_done() const override {
-    return at_end_ && position_ == buffer_.size() ? bytes_read_
-                                                  : bytes_dropped_ + position_;
+    const bool is_done = at_end_ && position_ == buffer_.size();
+    return is_done || bytes_.is_zipped() ? bytes_.bytes_taken()
+                                         : bytes_dropped_ + position_;
   }
 
  private:
@@ -107,6 +107,13 @@ class TextTableSource final : public TableReader::Source {
     const auto end = buffer_.begin() + static_cast<std::ptrdiff_t>(position);
     const auto line = first_line_ + std::count(buffer_.begin(), end, '\n');
     throw InputError(fmt::format("{}:{}: {}", header_.source_, line, what));
+  }
+
+  [[noreturn]] void fail_for_nul(std::size_t position) const {
+    const bool is_utf16 =
+        buffer_.starts_with("\xff\xfe") || buffer_.starts_with("\xfe\xff");
+    fail(position, is_utf16 ? "expected UTF-8 text, found UTF-16: save it as UTF-8"
+                            : "not a table of text: found a NUL byte");
   }
 
   /// Makes the buffer start at the next row.
@@ -134,11 +141,10 @@ class TextTableSource final : public TableReader::Source {
     } catch (const std::bad_alloc&) {
       throw InputError(header_.source_ + ": too large for the memory of this machine");
     }
-    const std::size_t got = read_(buffer_.data() + known, wanted);
+    const std::size_t got = bytes_.read(buffer_.data() + known, wanted);
     buffer_.resize(known + got);
-    bytes_read_ += got;
     const std::size_t nul = buffer_.find('\0', known);
-    if (nul != std::string::npos) fail(nul, "not a table of text: found a NUL byte");
+    if (nul != std::string::npos) fail_for_nul(nul);
     if (got == wanted) return;
     at_end_ = true;
     const std::size_t last = buffer_.find_last_not_of(kBlanks);
@@ -197,45 +203,62 @@ class TextTableSource final : public TableReader::Source {
     CellReader reader(buffer_, start, header_.delimiter_);
     auto& names = header_.names_;
     std::unordered_set<std::string> seen;
-    bool all_numbers = true, some_fraction = false;
+    bool some_text = false, some_fraction = false;
     do {
       const std::string name(reader.next());
-      if (!is_printable_utf8(name)) {
-        fail(start,
-             "not a table of UTF-8 text: found " + in_quotes(name) + " in the header");
-      }
-      if (name.empty()) {
-        fail(start, fmt::format("column {} has no name", names.size() + 1));
-      }
+      check_name(start, name);
       if (!seen.insert(name).second) {
         fail(start, "two columns have the name " + in_quotes(name));
       }
       double number = 0;
-      all_numbers &= read_number(name, number) == CellKind::number;
-      some_fraction |= number != std::floor(number);
+      const CellKind kind = read_number(name, number);
+      some_text |= kind == CellKind::text || kind == CellKind::infinite;
+      some_fraction |= kind == CellKind::number && number != std::floor(number);
       names.push_back(name);
     } while (!reader.at_end_of_row());
-    if (all_numbers && some_fraction) {
+    if (!some_text && some_fraction) {
       fail(start, "expected the names of the columns, found numbers");
     }
-    if (names.size() == 1 && header_.delimiter_ == ',' &&
-        names[0].find(';') != std::string::npos) {
-      fail(start, "expected columns separated by commas, found semicolons: " +
-                      in_quotes(names[0]));
-    }
+    if (names.size() == 1) check_separator(start, names[0]);
     position_ = row.next;
     if (!has_row()) fail(start, "expected rows after the header, found none");
   }
 
-  Read read_;
+  void check_name(std::size_t start, const std::string& name) const {
+    if (name.empty()) {
+      fail(start, fmt::format("column {} has no name", header_.names_.size() + 1));
+    }
+    if (is_printable_utf8(name)) return;
+    if (name.find('\t') != name.npos) {
+      fail(start, "expected columns separated by commas, found tabs: " +
+                      in_quotes(name) + "; a name that ends in .tsv says so");
+    }
+    if (name.find('\r') != name.npos) {
+      fail(start, "expected lines that end in LF or CR LF, found CR alone in " +
+                      in_quotes(name));
+    }
+    fail(start,
+         "not a table of UTF-8 text: found " + in_quotes(name) + " in the header");
+  }
+
+  /// A single name with separators of another kind is most likely several.
+  void check_separator(std::size_t start, const std::string& name) const {
+    const bool by_commas = header_.delimiter_ == ',';
+    const bool has_semicolon = name.find(';') != name.npos;
+    if (!has_semicolon && (by_commas || name.find(',') == name.npos)) return;
+    fail(start, fmt::format("expected columns separated by {}, found {}: {}",
+                            by_commas ? "commas" : "tabs",
+                            has_semicolon ? "semicolons" : "commas", in_quotes(name)));
+  }
+
+  UnzippedBytes bytes_;
   TableReadSizes sizes_;
   std::string buffer_;
   std::size_t position_ = 0;  // of the row after those given, in the buffer
   std::size_t content_ = std::string::npos;  // of something that is no blank
   std::int64_t first_line_ = 1;              // of the buffer
   std::uint64_t bytes_dropped_ = 0;          // before the buffer
-  std::uint64_t bytes_read_ = 0;
-  bool at_end_ = false;  // of the file; the buffer may hold more
+  bool at_end_ = false;                      // of the file; the buffer may hold more
 };
 
 /// The rows of an .npy array, with the columns x1 .. xp.
@@ -283,6 +306,9 @@ class ArrayTableSource final : public TableReader::Source {
 
 namespace {
 
+/// Of text that was gzipped.
+constexpr std::size_t kLikelyExpansion = 4;
+
 char delimiter_of(TableFormat format) {
   return format == TableFormat::csv ? ',' : '\t';
 }
@@ -294,14 +320,17 @@ std::unique_ptr<TableReader::Source> open_file(const std::string& path,
     return std::make_unique<ArrayTableSource>(NpyReader(path), path);
   }
   const auto file = std::make_shared<InputFile>(path);
+  UnzippedBytes bytes(
+      [file](char* to, std::size_t count) { return file->read(to, count); }, path);
   // Files of the kernel have no size.
   const std::uint64_t likely_bytes =
-      std::max<std::uint64_t>(file->is_regular() ? file->size() : 0, 1 << 16);
+      std::max<std::uint64_t>((file->is_regular() ? file->size() : 0) *
+                                  (bytes.is_zipped() ? kLikelyExpansion : 1),
+                              1 << 16);
   // One byte more than the file, so that its end shows in one round.
   sizes.bytes_at_once = std::min<std::uint64_t>(sizes.bytes_at_once, likely_bytes + 1);
-  return std::make_unique<TextTableSource>(
-      [file](char* to, std::size_t count) { return file->read(to, count); }, path,
-      delimiter_of(format), file->size(), sizes);
+  return std::make_unique<TextTableSource>(std::move(bytes), path, delimiter_of(format),
+                                           file->size(), sizes);
 }
 
 std::unique_ptr<TableReader::Source> open_bytes(std::string_view bytes,
@@ -311,14 +340,17 @@ std::unique_ptr<TableReader::Source> open_bytes(std::string_view bytes,
   if (format == TableFormat::npy) {
     return std::make_unique<ArrayTableSource>(NpyReader(bytes, source), source);
   }
-  sizes.bytes_at_once = std::min(sizes.bytes_at_once, bytes.size() + 1);
-  auto read = [left = bytes](char* to, std::size_t count) mutable {
+  const auto read = [left = bytes](char* to, std::size_t count) mutable {
     const std::size_t part = std::min(count, left.size());
     std::memcpy(to, left.data(), part);
     left.remove_prefix(part);
     return part;
   };
-  return std::make_unique<TextTableSource>(std::move(read), source,
+  UnzippedBytes unzipped(read, source);
+  const std::size_t likely_bytes =
+      bytes.size() * (unzipped.is_zipped() ? kLikelyExpansion : 1);
+  sizes.bytes_at_once = std::min(sizes.bytes_at_once, likely_bytes + 1);
+  return std::make_unique<TextTableSource>(std::move(unzipped), source,
                                            delimiter_of(format), bytes.size(), sizes);
 }
 

@@ -25,7 +25,7 @@ struct TableReadSizes {
 /// The only reader of tables: read_table() is its first piece, of all rows. Opening
 /// reads and checks the header, and that there is a row. A mistake in a later piece
 /// throws when that piece is asked for. Only an .npy array from a pipe is held whole,
-/// because its length is part of what is checked.
+/// because its length is part of what is checked. Text may be gzipped, under any name.
 class TableReader {
  public:
   static constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();
@@ -42,7 +42,8 @@ class TableReader {
   const Table& header() const;
   /// The next rows, at most `most_rows` of them (at least 1); nothing at the end.
   std::optional<Table> next(std::int64_t most_rows);
-  /// Bytes of the file that the rows given so far take up.
+  /// Bytes of the file that the rows given so far take up; where it is gzipped, that
+  /// were read for them.
   std::uint64_t bytes_done() const;
   /// Bytes of the file; 0 where a pipe does not tell.
   std::uint64_t bytes_in_all() const;

@@ -2,24 +2,22 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kinflow/core/unzipped_bytes.h"
+
 namespace kinflow {
 
-/// Walks over the lines of a text without holding all of it. Bytes that start with
-/// gzip's magic number are unzipped on the way, several members in a row included.
-/// InputError for a file that cannot be read, gzip data that are damaged or cut off,
-/// zstd data, and a NUL byte.
+/// Walks over the lines of a text without holding all of it; gzipped bytes are unzipped
+/// on the way (UnzippedBytes). InputError for a file that cannot be read or unzipped,
+/// and for a NUL byte.
 class TextLines {
  public:
   explicit TextLines(const std::string& path);
   /// Bytes in memory, which must outlive the reader; `source` stands for the file.
   TextLines(std::string_view bytes, std::string source);
-  ~TextLines();
   TextLines(const TextLines&) = delete;
   TextLines& operator=(const TextLines&) = delete;
 
@@ -38,15 +36,10 @@ class TextLines {
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
-  class Inflater;
-  using Read = std::function<std::size_t(char*, std::size_t)>;
-
-  void start();
   void refill();
 
   std::string source_;
-  Read read_;  // bytes as they are in the file
-  std::unique_ptr<Inflater> inflater_;
+  UnzippedBytes bytes_;
   std::string buffer_;
   std::size_t position_ = 0;  // of what has not been given out
   std::string_view line_;
@@ -55,9 +48,10 @@ class TextLines {
   bool is_put_back_ = false;
 };
 
-/// The next piece of `rest` between blanks, tabs and commas, which loses it; quotes
-/// around a piece are taken off. False where nothing is left.
-bool next_cell(std::string_view& rest, std::string_view& cell);
+/// The next piece of `rest` between separators, which loses it; quotes around a piece
+/// are taken off. False where nothing is left.
+bool next_cell(std::string_view& rest, std::string_view& cell,
+               std::string_view separators = " \t\r,");
 
 /// All pieces of a line, as next_cell() gives them.
 std::vector<std::string> split_cells(std::string_view line);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <stdexcept>
 
 #include "kinflow/core/error.h"
@@ -62,7 +63,10 @@ std::string array_preamble(std::uint64_t rows, std::size_t columns) {
 
 TableWriter::TableWriter(const std::string& path, const std::vector<std::string>& names,
                          const std::vector<std::string>& text_names)
-    : format_(checked_format(path, text_names)), columns_(names.size()), file_(path) {
+    : format_(checked_format(path, text_names)),
+      columns_(names.size()),
+      has_one_column_(names.size() + text_names.size() == 1),
+      file_(path) {
   if (format_ == TableFormat::npy) {
     // The number of rows is not known yet; the length of the preamble is.
     if (!file_.is_direct()) file_.write(array_preamble(0, columns_));
@@ -91,6 +95,12 @@ std::string TableWriter::format(std::span<const double> values,
   char digits[32];
   for (std::size_t row = 0; row < rows; ++row) {
     for (const double value : values.subspan(row * columns_, columns_)) {
+      if (std::isnan(value)) {
+        // Many readers pass over a line without a character.
+        lines += has_one_column_ ? "\"\"" : "";
+        lines += delimiter();
+        continue;
+      }
       char* end = std::to_chars(digits, digits + sizeof(digits) - 1, value).ptr;
       *end++ = delimiter();
       lines.append(digits, end);

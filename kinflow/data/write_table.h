@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kinflow/core/atomic_file.h"
+#include "kinflow/core/zipped_file.h"
 #include "kinflow/data/table.h"
 
 namespace kinflow {
@@ -19,7 +19,8 @@ struct TextColumn {
 
 /// Writes a table in the format of the ending of its path, some rows at a time. The
 /// file appears whole when it is finished, or not at all. Numbers have the fewest
-/// digits that read back to the same float64.
+/// digits that read back to the same float64; a NaN is an empty cell. Text is gzipped
+/// where the name ends in .gz.
 class TableWriter {
  public:
   /// @param names       of the number columns; an .npy file does not keep them
@@ -42,7 +43,8 @@ class TableWriter {
 
   TableFormat format_;
   std::size_t columns_;  // of numbers
-  AtomicFile file_;
+  bool has_one_column_;
+  ZippedFile file_;
   std::uint64_t bytes_ = 0;  // of rows
   std::string held_back_;  // rows of an array for a pipe, where its shape stands first
 };

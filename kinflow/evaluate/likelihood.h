@@ -12,8 +12,9 @@
 namespace kinflow {
 
 struct Likelihood {
-  std::int64_t rows = 0;
-  double mean_nll_nats = 0;  ///< of single rows
+  std::int64_t rows = 0;           ///< that have a score
+  std::int64_t rows_left_out = 0;  ///< for missing values
+  double mean_nll_nats = 0;        ///< of single rows
   /// Of that mean, as if rows were independent; NaN for one row.
   double standard_error_nats = std::numeric_limits<double>::quiet_NaN();
   double bits_per_dimension = 0;

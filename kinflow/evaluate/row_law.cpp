@@ -15,7 +15,14 @@ ColumnChoice columns_for(const Model& model, const DependenceRequest& request) {
           .context = model.context_columns,
           .group = request.group,
           .time = request.time,
-          .id = request.id};
+          .id = request.id,
+          .minus_nine = model.minus_nine};
+}
+
+MinusNineRule minus_nine_for(const Model& model, std::optional<MinusNine> asked) {
+  auto rule = model.minus_nine;
+  rule.meaning = asked.value_or(rule.meaning);
+  return rule;
 }
 
 RowLaws make_row_laws(const Model& model, const DependenceRequest& request,

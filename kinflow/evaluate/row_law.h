@@ -18,6 +18,8 @@ class Logger;
 
 /// The columns of rows for a model, with those that tell their dependence.
 ColumnChoice columns_for(const Model& model, const DependenceRequest& request);
+/// What -9 stands for in a table for a model: what is asked for, or what it keeps.
+MinusNineRule minus_nine_for(const Model& model, std::optional<MinusNine> asked);
 
 /// A structure over rows, with its parameters.
 struct RowLaw {

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -23,6 +22,7 @@
 #include "kinflow/data/table_reader.h"
 #include "kinflow/data/text_lines.h"
 #include "kinflow/dependence/independent.h"
+#include "kinflow/evaluate/output_rows.h"
 #include "kinflow/evaluate/sample.h"
 
 namespace kinflow {
@@ -119,6 +119,7 @@ class TableStream {
 
   const Table& header() const { return reader_.header(); }
   std::int64_t rows() const { return rows_; }
+  std::int64_t dropped_rows() const { return dropped_rows_; }
   void report_dropped_rows(Logger& logger) const {
     if (dropped_rows_ == 0) return;
     logger.info(fmt::format("{}: {} rows with missing values left out",
@@ -187,19 +188,6 @@ std::vector<std::span<const std::string>> cells_of(
   std::vector<std::span<const std::string>> cells;
   for (const auto& column : columns) cells.emplace_back(column.cells);
   return cells;
-}
-
-// InputError for columns to copy that the table has not or the output has already.
-void check_kept(const Table& header, const std::vector<std::string>& names,
-                const std::vector<std::string>& output_names) {
-  std::set<std::string> taken(output_names.begin(), output_names.end());
-  for (const auto& name : names) {
-    if (!taken.insert(name).second) {
-      throw InputError("--keep: expected columns that the output has not, found " +
-                       in_quotes(name));
-    }
-    header.column_index(name);
-  }
 }
 
 std::vector<std::string> numbered_names(const std::string& prefix, std::size_t count) {
@@ -300,14 +288,6 @@ class Draws {
   std::vector<Model> members_;
 };
 
-std::vector<TextColumn> text_columns(const Table& table,
-                                     const std::vector<std::string>& names,
-                                     const std::vector<std::int64_t>& rows) {
-  std::vector<TextColumn> columns;
-  for (const auto& name : names) columns.push_back({name, labels(table, name, rows)});
-  return columns;
-}
-
 const auto kNothingToPrepare = [](const Piece&) {};
 
 void draw_for_table(const Model& model, const DrawRequest& request,
@@ -319,13 +299,15 @@ void draw_for_table(const Model& model, const DrawRequest& request,
       shown.push_back(name);
     }
   }
-  const ColumnChoice choice{.context = model.context_columns, .id = request.id};
+  const ColumnChoice choice{.context = model.context_columns,
+                            .id = request.id,
+                            .minus_nine = minus_nine_for(model, request.minus_nine)};
   TableWriter writer(request.out, model.columns, shown);
   stream.run([&](Piece& piece) { piece.drawn = draws.next(piece.table.rows()); },
              [&](const Piece& piece) {
                const auto rows = read_rows(piece.table, choice);
                const auto data = draws.data(piece.drawn, rows.context);
-               const auto text = text_columns(piece.table, shown, rows.kept_rows);
+               const auto text = copied_columns(piece.table, shown, false);
                return Computed{
                    .formatted = writer.format(numbers_of(data), cells_of(text)),
                    .rows = data.size(0)};
@@ -366,14 +348,6 @@ void draw_rows(const Model& model, const DrawRequest& request,
 
 }  // namespace
 
-std::vector<TextColumn> kept_columns(const Table& table,
-                                     const std::vector<std::string>& names,
-                                     const std::vector<std::int64_t>& rows,
-                                     const std::vector<std::string>& output_names) {
-  check_kept(table, names, output_names);
-  return text_columns(table, names, rows);
-}
-
 void transform_table(const Model& mixture, const TransformRequest& request,
                      const StreamOptions& options, Logger& logger) {
   const Model model = mixture.member(0);
@@ -389,7 +363,8 @@ void transform_table(const Model& mixture, const TransformRequest& request,
                                      : latent_names,
                       .context = model.context_columns,
                       .drop_missing = request.drop_missing,
-                      .may_drop_all = true};
+                      .may_drop_all = true,
+                      .minus_nine = minus_nine_for(model, request.minus_nine)};
   // The way back needs the context.
   auto kept = model.context_columns;
   kept.insert(kept.end(), request.keep.begin(), request.keep.end());
@@ -397,7 +372,7 @@ void transform_table(const Model& mixture, const TransformRequest& request,
   TableStream stream(request.table, "transform", options, logger);
   std::optional<TableWriter> writer;
   if (!request.out.empty()) {
-    check_kept(stream.header(), kept, output_names);
+    check_copies(stream.header(), kept, output_names);
     writer.emplace(request.out, output_names, kept);
   }
   std::optional<PhenotypeFiles> phenotypes;
@@ -417,16 +392,17 @@ void transform_table(const Model& mixture, const TransformRequest& request,
         auto rows = read_rows(piece.table, choice);
         const std::int64_t count = rows.data.size(0);
         Computed computed{.rows = count, .dropped_rows = rows.table_rows - count};
-        if (count == 0) return computed;
-        const auto result =
-            (request.inverse ? model.from_latent(rows.data, rows.context)
-                             : model.to_latent(rows.data, rows.context).latents)
-                .contiguous();
-        check_finite(result, piece.table, rows);
+        auto result = at::empty({0, rows.data.size(1)}, at::kDouble);
+        if (count > 0) {
+          result = (request.inverse ? model.from_latent(rows.data, rows.context)
+                                    : model.to_latent(rows.data, rows.context).latents)
+                       .contiguous();
+          check_finite(result, piece.table, rows);
+        }
         if (writer) {
-          computed.formatted =
-              writer->format(numbers_of(result),
-                             cells_of(text_columns(piece.table, kept, rows.kept_rows)));
+          computed.formatted = writer->format(
+              numbers_of(in_places_of_table(result, rows)),
+              cells_of(copied_columns(piece.table, kept, request.drop_missing)));
         }
         if (phenotypes) {
           computed.phenotypes = phenotype_rows(piece.table, rows, result);
@@ -452,7 +428,7 @@ Likelihood score_table(const Model& model, const ScoreRequest& request,
   TableStream stream(request.table, "evaluate", options, logger);
   std::optional<TableWriter> writer;
   if (!request.out.empty()) {
-    check_kept(stream.header(), request.keep, output_names);
+    check_copies(stream.header(), request.keep, output_names);
     writer.emplace(request.out, output_names, request.keep);
   }
   RunningMean mean;
@@ -464,14 +440,17 @@ Likelihood score_table(const Model& model, const ScoreRequest& request,
         Computed computed{.log_density = at::empty({0}, at::kDouble),
                           .rows = count,
                           .dropped_rows = rows.table_rows - count};
-        if (count == 0) return computed;
-        computed.log_density =
-            model.row_log_density(rows.data, rows.context).contiguous();
-        check_finite_density(computed.log_density, rows);
+        if (count > 0) {
+          computed.log_density =
+              model.row_log_density(rows.data, rows.context).contiguous();
+          check_finite_density(computed.log_density, rows);
+        }
         if (writer) {
+          const auto scores =
+              in_places_of_table(computed.log_density.unsqueeze(1), rows);
           computed.formatted = writer->format(
-              numbers_of(computed.log_density),
-              cells_of(text_columns(piece.table, request.keep, rows.kept_rows)));
+              numbers_of(scores),
+              cells_of(copied_columns(piece.table, request.keep, choice.drop_missing)));
         }
         return computed;
       },
@@ -481,7 +460,10 @@ Likelihood score_table(const Model& model, const ScoreRequest& request,
       });
   if (writer) writer->finish();
   stream.report_dropped_rows(logger);
-  return likelihood_of(mean, static_cast<std::int64_t>(model.columns.size()));
+  auto likelihood =
+      likelihood_of(mean, static_cast<std::int64_t>(model.columns.size()));
+  likelihood.rows_left_out = stream.dropped_rows();
+  return likelihood;
 }
 
 void draw_table(const Model& model, const DrawRequest& request,

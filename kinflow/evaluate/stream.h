@@ -37,13 +37,15 @@ struct TransformRequest {
   /// Columns of ids for them, individual or family and individual; empty: FID and IID,
   /// or IID alone, in any case and with or without a # before.
   std::vector<std::string> id = {};
+  std::optional<MinusNine> minus_nine = {};  ///< not given: as the model has it
 };
 
 /// Maps the rows of a table to latents, or back, into another table (unless `out` is
 /// empty) and files of phenotypes, by the first member of a mixture. The logger hears
 /// of that, of progress and of rows that were left out. The ids of all rows are held
-/// for phenotypes, because nobody may have two. InputError for phenotypes of an
-/// inverse.
+/// for phenotypes, because nobody may have two. A row that is dropped for a missing
+/// value stays in the table, with empty cells (NaN in an array) and what is to be kept
+/// as it is; it has no phenotypes. InputError for phenotypes of an inverse.
 void transform_table(const Model& mixture, const TransformRequest& request,
                      const StreamOptions& options, Logger& logger);
 
@@ -55,7 +57,8 @@ struct ScoreRequest {
 };
 
 /// Scores the rows of a table one by one, under the mixture of the model's members. The
-/// densities of rows are not kept.
+/// densities of rows are not kept. The output has all rows of the table, those that are
+/// dropped for a missing value with an empty score.
 Likelihood score_table(const Model& model, const ScoreRequest& request,
                        const StreamOptions& options, Logger& logger);
 
@@ -65,17 +68,11 @@ struct DrawRequest {
   std::vector<std::string> id;  ///< its columns of ids, copied like those of context
   std::string out;
   std::uint64_t seed = 0;
+  std::optional<MinusNine> minus_nine = {};  ///< not given: as the model has it
 };
 
 /// Draws independent rows into a table; each comes from a member picked at random.
 void draw_table(const Model& model, const DrawRequest& request,
                 const StreamOptions& options, Logger& logger);
-
-/// Columns of a table to copy to an output beside `output_names`, for some of its rows.
-/// InputError for a name that the output has already.
-std::vector<TextColumn> kept_columns(const Table& table,
-                                     const std::vector<std::string>& names,
-                                     const std::vector<std::int64_t>& rows,
-                                     const std::vector<std::string>& output_names);
 
 }  // namespace kinflow

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <set>
@@ -16,196 +15,21 @@
 #include "kinflow/data/cells.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/sample_index.h"
+#include "kinflow/genetics/people_table_header.h"
 
 namespace kinflow {
 namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMinusNine = -9;
-constexpr std::size_t kNamedColumns = 20;
+constexpr std::size_t kNamedBadColumns = 5;
 
-/// What the columns of a file are, in the words of its messages.
-struct Meaning {
-  const char* column;       ///< "trait"
-  const char* name_option;  ///< that chooses columns
-  bool may_be_categories;
-};
-constexpr Meaning kTraits{"trait", "--pheno-name", false};
-constexpr Meaning kCovariates{"covariate", "--covar-name", true};
+constexpr ColumnMeaning kTraits{"trait", "--pheno-name", false};
+constexpr ColumnMeaning kCovariates{"covariate", "--covar-name", true};
 
-bool is_missing(std::string_view cell) { return cell == "." || is_missing_cell(cell); }
-
-bool is_number_or_missing(std::string_view cell) {
-  double ignored = 0;
-  return cell == "." || read_number(cell, ignored) != CellKind::text;
+bool is_minus_nine(std::string_view cell) {
+  double value = 0;
+  return read_number(cell, value) == CellKind::number && value == kMinusNine;
 }
-
-bool names_family(std::string_view cell) {
-  const std::string name = lower_case(cell);
-  return name == "fid" || name == "#fid";
-}
-
-bool names_individual(std::string_view cell) {
-  const std::string name = lower_case(cell);
-  return name == "iid" || name == "#iid";
-}
-
-// ---- columns of ids
-
-/// Where the ids of a row stand.
-class IdColumns {
- public:
-  explicit IdColumns(const DelimitedLines& lines) {
-    const auto& header = lines.header();
-    if (header.empty()) lines.fail("expected a header, found separators only");
-    has_family_ = names_family(header[0]);
-    if (!has_family_ && !names_individual(header[0])) fail_without_header(lines);
-    if (has_family_ && (header.size() < 2 || !names_individual(header[1]))) {
-      lines.fail(fmt::format(
-          "expected the column IID after {}, found {}", in_quotes(header[0]),
-          header.size() < 2 ? std::string("nothing") : in_quotes(header[1])));
-    }
-    for (std::size_t i = count(); i < header.size(); ++i) {
-      if (!names_family(header[i]) && !names_individual(header[i])) continue;
-      lines.fail(
-          fmt::format("expected FID and IID, or IID alone, as the first columns, "
-                      "found {} as column {}",
-                      in_quotes(header[i]), i + 1));
-    }
-  }
-
-  std::size_t count() const { return has_family_ ? 2 : 1; }
-
-  SampleId of(const DelimitedLines& lines) const {
-    const auto& cells = lines.cells();
-    SampleId id = sample_id(has_family_ ? cells[0] : "", cells[count() - 1]);
-    if (id.individual.empty() || !is_printable_utf8(id.individual) ||
-        !is_printable_utf8(id.family)) {
-      lines.fail(fmt::format("expected ids of UTF-8 text, found {}", in_quotes(id)));
-    }
-    return id;
-  }
-
- private:
-  [[noreturn]] static void fail_without_header(const DelimitedLines& lines) {
-    const auto& cells = lines.header();
-    const bool has_numbers_only =
-        cells.size() > 1 && std::all_of(cells.begin() + (cells.size() > 2 ? 2 : 1),
-                                        cells.end(), is_number_or_missing);
-    lines.fail(fmt::format(
-        "expected a header whose first columns are FID and IID, or IID alone, found {}",
-        has_numbers_only ? "a line of numbers and no header"
-                         : in_quotes(cells[0]) + " as the first column"));
-  }
-
-  bool has_family_;
-};
-
-// ---- choice of columns
-
-std::string listed(std::span<const std::string> names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i == kNamedColumns) return text + fmt::format(" and {} more", names.size() - i);
-    text += (i == 0 ? "" : ", ") + in_quotes(names[i]);
-  }
-  return text;
-}
-
-/// The columns of a file beside the ids, by their names.
-class ColumnNames {
- public:
-  ColumnNames(const DelimitedLines& lines, std::size_t first, const Meaning& meaning)
-      : lines_(lines), first_(first), meaning_(meaning) {
-    const auto& header = lines.header();
-    for (std::size_t i = first; i < header.size(); ++i) {
-      if (header[i].empty() || !is_printable_utf8(header[i])) {
-        lines.fail(fmt::format("expected a name of UTF-8 text for column {}, found {}",
-                               i + 1, in_quotes(header[i])));
-      }
-      const auto [found, is_new] = index_.emplace(header[i], i);
-      if (is_new) continue;
-      lines.fail(
-          fmt::format("expected columns of different names, found {} as columns "
-                      "{} and {}",
-                      in_quotes(header[i]), found->second + 1, i + 1));
-    }
-    if (index_.empty()) {
-      lines.fail(
-          fmt::format("expected a {} beside the ids, found ids only", meaning.column));
-    }
-  }
-
-  /// Places of the columns that are asked for.
-  std::vector<std::size_t> chosen(const std::vector<std::string>& wanted) const {
-    std::vector<std::size_t> places;
-    if (wanted.empty()) {
-      for (std::size_t i = first_; i < lines_.header().size(); ++i) places.push_back(i);
-      return places;
-    }
-    std::set<std::size_t> taken;
-    for (const std::string& text : wanted) {
-      for_each_name(text, [&](const std::string& name) {
-        const std::size_t place = find(name);
-        if (!taken.insert(place).second) {
-          throw InputError(fmt::format("{}: expected every {} once, found {} twice",
-                                       meaning_.name_option, meaning_.column,
-                                       in_quotes(name)));
-        }
-        places.push_back(place);
-      });
-    }
-    return places;
-  }
-
- private:
-  /// Calls use(name) with the names that a text stands for: PC{1:3} for PC1, PC2, PC3.
-  template <typename Use>
-  void for_each_name(const std::string& text, const Use& use) const {
-    const std::size_t open = text.find('{'), colon = text.find(':', open),
-                      close = text.find('}', colon);
-    if (index_.contains(text) || open == text.npos || close == text.npos) {
-      return use(text);
-    }
-    const auto first = whole_number(text.substr(open + 1, colon - open - 1));
-    const auto last = whole_number(text.substr(colon + 1, close - colon - 1));
-    if (!first || !last || *first > *last) {
-      throw InputError(fmt::format("{}: expected a range such as PC{{1:10}}, found {}",
-                                   meaning_.name_option, in_quotes(text)));
-    }
-    for (std::int64_t i = *first; i <= *last; ++i) {
-      use(text.substr(0, open) + std::to_string(i) + text.substr(close + 1));
-    }
-  }
-
-  static std::optional<std::int64_t> whole_number(const std::string& text) {
-    std::int32_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end || value < 0) return std::nullopt;
-    return value;
-  }
-
-  std::size_t find(const std::string& name) const {
-    if (const auto found = index_.find(name); found != index_.end()) {
-      return found->second;
-    }
-    const auto names = std::span(lines_.header()).subspan(first_);
-    std::string hint;
-    for (const std::string& known : names) {
-      if (lower_case(known) != lower_case(name)) continue;
-      hint = fmt::format("; did you mean {}?", in_quotes(known));
-    }
-    throw InputError(fmt::format("{}: expected a column {} ({}), found {}{}",
-                                 lines_.source(), in_quotes(name), meaning_.name_option,
-                                 listed(names), hint));
-  }
-
-  const DelimitedLines& lines_;
-  std::size_t first_;
-  const Meaning& meaning_;
-  std::unordered_map<std::string, std::size_t> index_;
-};
 
 // ---- content of columns
 
@@ -224,7 +48,7 @@ struct Occurrence {
 class Column {
  public:
   Column(std::string name, std::size_t place, std::size_t people,
-         const Meaning& meaning)
+         const ColumnMeaning& meaning)
       : name_(std::move(name)),
         place_(place),
         meaning_(meaning),
@@ -236,7 +60,6 @@ class Column {
   /// Takes the cell of a person.
   void take(std::size_t person, const DelimitedLines& lines) {
     const std::string& cell = lines.cells()[place_];
-    if (is_missing(cell)) return;
     double value = 0;
     const CellKind kind = read_number(cell, value);
     if (kind == CellKind::missing) return;
@@ -256,24 +79,23 @@ class Column {
 
   bool has_text() const { return static_cast<bool>(text_); }
 
-  /// The column as numbers.
+  /// The first cell that is no number; none where `.line` is 0.
+  const Occurrence& bad_cell() const { return text_ ? text_ : infinite_; }
+
+  /// The column as numbers, which it must have been found to be.
   std::vector<double> numbers(const PeopleTableRequest& request, PeopleTable& table) {
     const std::string& source = table.source;
-    for (const Occurrence* bad : {&text_, &infinite_}) {
-      if (!*bad) continue;
-      fail(source, *bad,
-           fmt::format("expected a number, found {}{}", in_quotes(bad->cell),
-                       request.columns.empty()
-                           ? fmt::format("; {} chooses columns", meaning_.name_option)
-                           : ""));
-    }
     if (!minus_nine_ || request.minus_nine == MinusNine::value) return take_values();
-    if (near_minus_nine_ && request.minus_nine == MinusNine::careful) {
+    const bool is_careful = request.minus_nine == MinusNine::careful;
+    if (is_careful && (near_minus_nine_ || minus_nine_is_plainly_a_value(values_))) {
       fail(source, minus_nine_,
            fmt::format("expected -9 either as a missing value or as a number, found it "
-                       "beside {} in line {}; --minus-nine missing or --minus-nine "
-                       "value decides",
-                       in_quotes(near_minus_nine_.cell), near_minus_nine_.line));
+                       "{}; {}",
+                       near_minus_nine_ ? fmt::format("beside {} in line {}",
+                                                      in_quotes(near_minus_nine_.cell),
+                                                      near_minus_nine_.line)
+                                        : "among values below it",
+                       kMinusNineDecides));
     }
     std::replace(values_.begin(), values_.end(), kMinusNine, kMissing);
     table.notes.push_back(fmt::format("{}: {} {}: {} values of -9 taken as missing",
@@ -287,7 +109,7 @@ class Column {
                             PeopleTable& table) {
     std::set<std::string_view> different;
     for (std::string& label : labels_) {
-      if (request.minus_nine != MinusNine::value && label == "-9") label.clear();
+      if (request.minus_nine != MinusNine::value && is_minus_nine(label)) label.clear();
       if (label.empty()) continue;
       different.insert(label);
       if (is_printable_utf8(label)) continue;
@@ -319,7 +141,7 @@ class Column {
 
   std::string name_;
   std::size_t place_;
-  const Meaning& meaning_;
+  const ColumnMeaning& meaning_;
   std::vector<double> values_;       // [people]
   std::vector<std::string> labels_;  // [people], of columns that may be categories
   Occurrence text_, infinite_, number_, minus_nine_, near_minus_nine_;
@@ -415,8 +237,37 @@ void add_numbers(NamedColumns& columns, const std::string& name,
   columns.values.insert(columns.values.end(), values.begin(), values.end());
 }
 
+/// InputError that names all columns of numbers with a cell that is none.
+void check_numbers(const std::vector<Column>& columns,
+                   const std::unordered_set<std::string>& asked_categories,
+                   const PeopleTableRequest& request, const ColumnMeaning& meaning,
+                   const std::string& source) {
+  std::string first;
+  std::vector<std::string> others;
+  for (const Column& column : columns) {
+    const bool is_category = asked_categories.contains(column.name()) ||
+                             (meaning.may_be_categories && column.has_text());
+    const auto& bad = column.bad_cell();
+    if (is_category || !bad) continue;
+    if (first.empty()) {
+      first = fmt::format("{}:{}: column {}: expected a number, found {}", source,
+                          bad.line, in_quotes(column.name()), in_quotes(bad.cell));
+    } else {
+      others.push_back(fmt::format("{} ({} in line {})", in_quotes(column.name()),
+                                   in_quotes(bad.cell), bad.line));
+    }
+  }
+  if (first.empty()) return;
+  if (!others.empty()) first += "; also " + listed(others, kNamedBadColumns);
+  if (request.columns.empty()) {
+    first += fmt::format("; {} chooses columns", meaning.name_option);
+  }
+  throw InputError(first);
+}
+
 PeopleTable read_columns(DelimitedLines& lines, const PeopleTableRequest& request,
-                         const std::vector<Person>& people, const Meaning& meaning) {
+                         const std::vector<Person>& people,
+                         const ColumnMeaning& meaning) {
   const IdColumns ids(lines);
   const ColumnNames names(lines, ids.count(), meaning);
   std::vector<Column> columns;
@@ -431,6 +282,7 @@ PeopleTable read_columns(DelimitedLines& lines, const PeopleTableRequest& reques
                     .categories = {},
                     .has_row = std::vector<char>(people.size())};
   read_rows(lines, ids, people, columns, table);
+  check_numbers(columns, asked, request, meaning, table.source);
   for (Column& column : columns) {
     const bool is_asked_for = asked.contains(column.name());
     if (is_asked_for || (meaning.may_be_categories && column.has_text())) {

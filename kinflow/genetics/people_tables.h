@@ -7,28 +7,22 @@
 #include <vector>
 
 #include "kinflow/data/delimited_lines.h"
+#include "kinflow/data/minus_nine.h"
 #include "kinflow/genetics/genotypes.h"
 #include "kinflow/genetics/mixed_model_data.h"
 #include "kinflow/genetics/variant_filters.h"
 
 namespace kinflow {
 
-/// What -9 stands for. Messages name the option --minus-nine, with these values.
-enum class MinusNine {
-  /// as plink2: missing, but InputError where -9 and another value in [-10, -8] occur
-  /// in the same column
-  careful,
-  missing,
-  value
-};
-
 struct PeopleTableRequest {
   std::string path;
   /// Empty: all but FID and IID. PC{1:10} stands for PC1 to PC10, unless a column has
-  /// just this name.
+  /// just this name. Names that were split at a comma are found too.
   std::vector<std::string> columns = {};
   /// Covariates taken as categories although they are numbers (--cat-covar).
   std::vector<std::string> categories = {};
+  /// careful: missing, as in plink2, but InputError where another value from -10 to -8
+  /// is in the same column, or -9 is plainly one of its values
   MinusNine minus_nine = MinusNine::careful;
 };
 
@@ -53,7 +47,7 @@ struct PeopleTable {
 /// The file is text, plain or gzipped, with a header whose first columns are FID and
 /// IID, or IID alone, in any case and with or without a # before; lines before it that
 /// start with ## are skipped. Cells are separated by tabs, else commas, else blanks, as
-/// the header is. NA, nan, '.', an empty cell and, by the request, -9 are missing. Rows
+/// the header is. Cells of is_missing_cell() and, by the request, -9 are missing. Rows
 /// find their people as those of choose_people() do, in any order; cells of people who
 /// are not in the .fam are not looked at.
 ///

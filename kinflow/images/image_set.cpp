@@ -151,6 +151,18 @@ void number_people(ImageSet& set) {
   set.person = number_blocks(set.person_of_image).block_of_row;
 }
 
+/// -9 in ids stands for people who are not known, and these are not one person.
+void check_people(const ImageSource& source, const ImageRequest& request) {
+  if (request.ids.empty()) return;
+  const auto& people = source.person_of_image;
+  const auto found = std::find(people.begin(), people.end(), "-9");
+  if (found == people.end()) return;
+  throw InputError(fmt::format(
+      "{}: expected a person for {}, found -9, which stands for a missing value; leave "
+      "such images out, or give each an id of its own",
+      request.ids, source.name(found - people.begin())));
+}
+
 /// A set of n images that are black.
 ImageSet blank_set(const ImageSource& source, const Image& pattern,
                    const ImageRequest& request) {
@@ -275,6 +287,7 @@ ReadImages read_images(const ImageRequest& request, std::int64_t least_people) {
   check_request(request);
   ReadImages result;
   const auto source = open_source(request, result.report);
+  check_people(source, request);
   const auto n = std::ssize(source.person_of_image);
   Loader loader(request, source);
   const auto pattern = find_pattern(loader, n, request.path);

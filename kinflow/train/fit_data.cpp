@@ -53,6 +53,34 @@ Split split_rows(const TableRows& rows, const DataRequest& request,
   return split(rows.data.size(0), options);
 }
 
+// The columns in which -9 is or would be one of the numbers that the table holds.
+std::vector<std::string> columns_around_minus_nine(
+    const at::Tensor& rows, const std::vector<std::string>& names) {
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto column = rows.select(1, static_cast<std::int64_t>(i)).contiguous();
+    if (minus_nine_is_plainly_a_value(
+            {column.data_ptr<double>(), static_cast<std::size_t>(column.numel())})) {
+      found.push_back(names[i]);
+    }
+  }
+  return found;
+}
+
+// What -9 stands for in further tables, as this one shows it.
+MinusNineRule rule_for_further_rows(const DataRequest& request, const FitRows& rows) {
+  MinusNineRule rule{.meaning = request.minus_nine, .content_decides = false};
+  if (rule.meaning != MinusNine::careful) return rule;
+  rule.value_columns = columns_around_minus_nine(rows.train.data, rows.columns);
+  if (rows.train.context.defined()) {
+    const auto of_context =
+        columns_around_minus_nine(rows.train.context, request.context);
+    rule.value_columns.insert(rule.value_columns.end(), of_context.begin(),
+                              of_context.end());
+  }
+  return rule;
+}
+
 // A column without spread has no density. Checked on the training rows.
 void check_spread(const at::Tensor& rows, const std::vector<std::string>& names,
                   const std::string& source) {
@@ -100,8 +128,10 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
                             .group = dependence.group,
                             .time = dependence.time,
                             .drop_missing = request.drop_missing,
-                            .id = dependence.id};
+                            .id = dependence.id,
+                            .minus_nine = {.meaning = request.minus_nine}};
   rows.train = read_rows(table, choice);
+  rows.minus_nine = rule_for_further_rows(request, rows);
   rows.dropped_rows = table.rows() - rows.train.data.size(0);
   if (rows.train.data.size(0) < 2) {
     throw InputError(fmt::format("{}: expected at least 2 rows, found {}",
@@ -112,13 +142,15 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
     check_several_blocks(number_blocks(rows.train.labels), request.table,
                          dependence.group);
   }
-  rows.relations = read_relations(dependence, rows.train, request.table);
+  rows.relations =
+      read_relations(dependence, rows.train, request.table, request.minus_nine);
 
   if (!request.valid_table.empty()) {
     auto scored = choice;
     scored.group.clear();
     scored.time.clear();
     scored.id.clear();
+    scored.minus_nine = rows.minus_nine;
     rows.valid = read_rows(request.valid_table, scored);
     rows.has_valid_table = true;
   } else {

@@ -27,6 +27,7 @@ struct DataRequest {
   std::optional<SplitBy> split_by;  ///< not given: group where there is one, else rows
   double valid_fraction = 0.15;
   bool drop_missing = false;
+  MinusNine minus_nine = MinusNine::careful;
 };
 
 /// Training and validation rows.
@@ -40,6 +41,7 @@ struct FitRows {
   /// as independent.
   RowRelations valid_relations;
   bool has_valid_table = false;
+  MinusNineRule minus_nine;  ///< for further rows of the same columns
 };
 
 /// Takes validation rows out of the training rows and their relations.

@@ -144,7 +144,8 @@ nlohmann::json to_json(const FitRequest& request) {
         {"context", data.context},
         {"split_by", name_of(split_by_names(), data.split_by.value_or(SplitBy::rows))},
         {"valid_fraction", data.valid_fraction},
-        {"drop_missing", data.drop_missing}}},
+        {"drop_missing", data.drop_missing},
+        {"minus_nine", name_of(minus_nine_names(), data.minus_nine)}}},
       {"dependence", to_json(data.dependence)},
       {"flow", to_json(request.flow)},
       {"float64", request.float64},
@@ -175,7 +176,8 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
                   .split_by = data.one_of("split_by", split_by_names()),
                   .valid_fraction = data.number(
                       "valid_fraction", kSmallestValidFraction, kLargestValidFraction),
-                  .drop_missing = data.boolean("drop_missing")};
+                  .drop_missing = data.boolean("drop_missing"),
+                  .minus_nine = data.one_of("minus_nine", minus_nine_names())};
   auto flow = reader.object("flow").json();
   flow["dimension"] = 1;
   flow["context"] = 0;

@@ -39,6 +39,7 @@ Model Model::member(std::int64_t member) const {
                .flow = select_replicas(*flow, {member}, flow->values().device()),
                .dependence = dependence_of(member),
                .record = {}};
+  single.minus_nine = minus_nine;
   if (calibration) single.calibration = calibration->of_replicas({member});
   return single;
 }

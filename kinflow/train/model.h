@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/data/minus_nine.h"
 #include "kinflow/dependence/dependence.h"
 #include "kinflow/flow/calibration.h"
 #include "kinflow/flow/flow.h"
@@ -38,6 +39,8 @@ struct Model {
   /// `dependence` has.
   std::vector<std::vector<double>> further_parameters = {};
   nlohmann::json record;  ///< how it was trained; free form
+  /// Of tables that the model is used on, as that of the training table.
+  MinusNineRule minus_nine = {.content_decides = false};
 
   at::ScalarType type() const { return flow->values().scalar_type(); }
   std::int64_t members() const { return flow->replicas(); }

@@ -186,6 +186,9 @@ void save_model(const std::string& path, const Model& model) {
       {"context_columns", model.context_columns},
       {"flow", to_json(model.flow->options())},
       {"dependence", to_json(model.dependence)},
+      {"minus_nine",
+       {{"meaning", name_of(minus_nine_names(), model.minus_nine.meaning)},
+        {"value_columns", model.minus_nine.value_columns}}},
       {"record", model.record}};
   if (!is_plain) description["members"] = members;
   save_tensors(path, metadata_of(description), tensors);
@@ -213,6 +216,11 @@ Model load_model(const std::string& path, at::Device device,
   model.calibration = calibration_from(tensors, members, options.dimension, path);
   if (model.calibration && version == kFormatOfOneMember) {
     throw InputError(path + ": expected format 2 with a calibration, found format 1");
+  }
+  if (description.contains("minus_nine")) {
+    const auto rule = json.object("minus_nine");
+    model.minus_nine.meaning = rule.one_of("meaning", minus_nine_names());
+    model.minus_nine.value_columns = rule.texts("value_columns");
   }
   read_parameters(tensors, path, model);
   check_names(model.columns, model.context_columns, path);

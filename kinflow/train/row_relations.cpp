@@ -52,8 +52,10 @@ RelationshipFile read_matrix(const DependenceRequest& request, std::size_t numbe
 }
 
 at::Tensor read_components(const DependenceRequest& request, const TableRows& rows,
-                           const std::string& table, std::string& note) {
-  const auto file = read_principal_components(request.components, request.id);
+                           const std::string& table, MinusNine minus_nine,
+                           std::string& note) {
+  const auto file =
+      read_principal_components(request.components, request.id, minus_nine);
   note = fmt::format("{}: {} principal components of {} rows", file.source,
                      file.columns, file.rows);
   const auto values =
@@ -82,7 +84,7 @@ at::Tensor read_components(const DependenceRequest& request, const TableRows& ro
 }  // namespace
 
 RowRelations read_relations(const DependenceRequest& request, const TableRows& rows,
-                            const std::string& table) {
+                            const std::string& table, MinusNine minus_nine) {
   RowRelations relations;
   relations.rows = rows.data.size(0);
   if (!request.group.empty()) relations.labels = rows.labels;
@@ -95,7 +97,7 @@ RowRelations read_relations(const DependenceRequest& request, const TableRows& r
   if (!request.components.empty()) {
     relations.notes.emplace_back();
     relations.components =
-        read_components(request, rows, table, relations.notes.back());
+        read_components(request, rows, table, minus_nine, relations.notes.back());
   }
   return relations;
 }

@@ -27,9 +27,11 @@ struct RowRelations {
 /// Reads the relations of rows of a table. Rows with ids are matched by them, others by
 /// position: files then have a row for every row of the table, also for those that were
 /// dropped. Throws InputError, with the file's name.
-/// @param table  its name, for messages
+/// @param table       its name, for messages
+/// @param minus_nine  of tables of principal components
 RowRelations read_relations(const DependenceRequest& request, const TableRows& rows,
-                            const std::string& table);
+                            const std::string& table,
+                            MinusNine minus_nine = MinusNine::careful);
 /// Those of some of the rows, in the given order, without notes.
 RowRelations select_rows(const RowRelations& relations,
                          const std::vector<std::int64_t>& chosen);

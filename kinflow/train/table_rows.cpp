@@ -34,8 +34,9 @@ TableRows read_rows(const Table& table, const ColumnChoice& choice) {
   names.insert(names.end(), choice.context.begin(), choice.context.end());
   NumericMatrixOptions options{
       .missing = choice.drop_missing ? MissingPolicy::drop : MissingPolicy::refuse,
+      .id_columns = choice.id,
+      .minus_nine = choice.minus_nine,
       .may_drop_all = choice.may_drop_all};
-  options.label_columns = choice.id;
   for (const auto& column : {choice.group, choice.time}) {
     if (!column.empty()) options.label_columns.push_back(column);
   }

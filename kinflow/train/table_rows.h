@@ -34,6 +34,7 @@ struct ColumnChoice {
   bool drop_missing = false;
   std::vector<std::string> id = {};  ///< individual, or family and individual
   bool may_drop_all = false;         ///< in a piece of a table no row needs to be left
+  MinusNineRule minus_nine = {};
 };
 TableRows read_rows(const Table& table, const ColumnChoice& choice);
 TableRows read_rows(const std::string& path, const ColumnChoice& choice);

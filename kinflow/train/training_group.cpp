@@ -362,6 +362,7 @@ FitResult TrainingGroup::finish(std::int64_t run, const nlohmann::json& record,
                    .epochs = epochs(run),
                    .best_epoch = trainer_->best_epoch(best)};
   auto& model = result.model;
+  model.minus_nine = rows_.minus_nine;
   if (calibration_) model.calibration = calibration_->of_replicas(members);
   model.further_parameters.resize(members.size() - 1);
   result.valid_nll_nats = valid_nll(model, members);

@@ -50,6 +50,28 @@ TEST(ImageRefusals, OptionsOfTheOtherKindAreRefused) {
                  {"expected a model of tables, found a model of images"});
 }
 
+TEST(ImageRefusals, PeopleWhoAreNotKnownAreNotOnePerson) {
+  const auto images = Faces::get().images + "/train";
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& cell, const Arguments& mentioned) {
+    std::string table = "file,person\n";
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(images)) {
+      if (!entry.is_regular_file()) continue;
+      const auto file = std::filesystem::relative(entry.path(), images);
+      const bool is_first = table.ends_with("person\n");
+      table +=
+          file.string() + "," + (is_first ? cell : file.parent_path().string()) + "\n";
+    }
+    const auto ids = folder.write("ids.csv", table);
+    expect_refusal(
+        folder,
+        Arguments{"fit", images, "--ids", ids, "--out", folder.path("out")} + small({}),
+        Arguments{ids} + mentioned);
+  };
+  refused("-9", {"expected a person", "-9", "missing"});
+  refused("null", {":2", "'person'", "missing"});
+}
+
 TEST(ImageRefusals, BadImagesAreRefusedAndNothingIsWritten) {
   const auto& faces = Faces::get();
   const TemporaryFolder folder;

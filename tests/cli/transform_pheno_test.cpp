@@ -48,8 +48,11 @@ class TransformPheno : public testing::Test {
 TEST_F(TransformPheno, HoldsTheLatentsOfTheTable) {
   run_well(transform(table_, {"--drop-missing", "--out", path("u.tsv"), "--keep",
                               "FID,IID", "--pheno-out", path("p")}));
-  const auto latents = cells_of_file(path("u.tsv")),
-             pheno = cells_of_file(path("p.pheno"));
+  auto latents = cells_of_file(path("u.tsv"));
+  const auto pheno = cells_of_file(path("p.pheno"));
+  EXPECT_EQ(latents.size(), 1u + 30);
+  // Rows without latents have their ids only, and no line in the other file.
+  std::erase_if(latents, [](const auto& cells) { return cells.size() < 4; });
   ASSERT_EQ(pheno.size(), latents.size());
   EXPECT_EQ(pheno[0], (Arguments{"#FID", "IID", "z1", "z2"}));
   EXPECT_EQ(pheno.size(), 1u + 30 - 4);

@@ -79,7 +79,8 @@ TEST(Table, QuotedCellsMayHoldDelimitersQuotesAndLineEnds) {
   EXPECT_EQ(number_error("a,b\n1,\"two\nlines\"\n"),
             "t.csv:2: column 'b': expected a number, found 'two\\x0alines'");
   EXPECT_EQ(number_error("a,b\n1,\"2\n\"\nx,4\n"),
-            "t.csv:2: column 'b': expected a number, found '2\\x0a'");
+            "t.csv:2: column 'b': expected a number, found '2\\x0a'; also 'a' ('x' in "
+            "line 4)");
 }
 
 TEST(Table, LineNumbersCountLineEndsInsideQuotes) {
@@ -134,7 +135,8 @@ TEST(Table, FilesThatCannotBeReadAreRefused) {
             folder.path("folder.csv") + ": cannot read (Is a directory)");
   EXPECT_EQ(input_error_of([&] { read_table(folder.path("t.xlsx")); }),
             folder.path("t.xlsx") +
-                ": expected a name that ends in .csv, .tsv, .txt (tabs) or .npy");
+                ": expected a name that ends in .csv, .tsv, .txt (tabs), one of these "
+                "and .gz, or .npy");
 }
 
 TEST(Table, APipeCanBeRead) {
@@ -214,11 +216,20 @@ TEST(Table, NumbersTooSmallForFloat64AreZero) {
 }
 
 TEST(Table, MissingValuesAreRefusedWithTheirPlace) {
-  for (const std::string cell : {"", "NA", "nan", "NaN", "NAN", "-nan", "\"\"", " "}) {
+  for (const std::string cell : {"", "NA", "nan", "NaN", "NAN", "-nan", "\"\"", " ",
+                                 ".", "N/A", "n/a", "#N/A", "null", "NULL", "None"}) {
     EXPECT_EQ(number_error("x1,x2\n1,2\n" + cell + ",2\n"),
               "t.csv:3: column 'x1': expected a number, found a missing value "
               "(--drop-missing leaves such rows out)")
         << cell;
+  }
+}
+
+TEST(Table, WordsThatMayBeAnswersAreNotMissing) {
+  for (const std::string cell : {"none", "NONE", "..", "-", "nul", "NAs"}) {
+    EXPECT_EQ(number_error("x1\n" + cell + "\n"),
+              "t.csv:2: column 'x1': expected a number, found '" + cell + "'");
+    EXPECT_EQ(labels(csv("g\n" + cell + "\n"), "g"), (Labels{cell}));
   }
 }
 
@@ -235,7 +246,7 @@ TEST(Table, RowsWithMissingValuesAreDroppedAndCounted) {
   EXPECT_EQ(
       input_error_of([&] { numeric_matrix(table, {"x2"}, {.label_columns = {"g"}}); }),
       "t.csv:2: column 'x2': expected a number, found a missing value "
-      "(--drop-missing leaves such rows out)");
+      "(--drop-missing leaves such rows out); also 'g' (a missing value in line 4)");
 }
 
 TEST(Table, NoRowLeftIsRefused) {

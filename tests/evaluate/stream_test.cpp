@@ -54,10 +54,15 @@ class Stream : public testing::Test {
  protected:
   std::string path(const std::string& name) const { return folder_.path(name); }
 
-  /// The table of numbers in a file, [rows, columns].
+  /// The table of numbers in a file, [rows, columns], but for rows without them.
   at::Tensor numbers(const std::string& name,
                      const std::vector<std::string>& columns) const {
-    return read_rows(path(name), {.columns = columns}).data;
+    return read_rows(path(name), {.columns = columns, .drop_missing = true}).data;
+  }
+  /// The rows of a file that have a number.
+  std::vector<std::int64_t> filled_rows(const std::string& name,
+                                        const std::string& column) const {
+    return read_rows(path(name), {.columns = {column}, .drop_missing = true}).kept_rows;
   }
 
   const TemporaryFolder folder_;
@@ -81,19 +86,24 @@ TEST_F(Stream, TransformIsThatOfTheWholeTable) {
   const auto rows =
       read_rows(table, {.columns = {"a", "b"}, .context = {"c"}, .drop_missing = true});
   const auto latents = model.to_latent(rows.data, rows.context).latents;
-  const auto names = labels(read_table(table), "name", rows.kept_rows);
+  const auto names = labels(read_table(table), "name");
   for (const auto& options : many_options()) {
     transform_table(
         model,
         {.table = table, .out = path("u.csv"), .keep = {"name"}, .drop_missing = true},
         options, silent_);
     EXPECT_TRUE(at::allclose(numbers("u.csv", {"u1", "u2"}), latents, 0, 1e-12));
+    EXPECT_EQ(filled_rows("u.csv", "u1"), rows.kept_rows);
     EXPECT_EQ(labels(read_table(path("u.csv")), "name"), names);
-    transform_table(
-        model,
-        {.table = path("u.csv"), .out = path("back.tsv"), .inverse = true, .keep = {}},
-        options, silent_);
+    transform_table(model,
+                    {.table = path("u.csv"),
+                     .out = path("back.tsv"),
+                     .inverse = true,
+                     .keep = {},
+                     .drop_missing = true},
+                    options, silent_);
     EXPECT_TRUE(at::allclose(numbers("back.tsv", {"a", "b"}), rows.data, 0, 1e-9));
+    EXPECT_EQ(filled_rows("back.tsv", "a"), rows.kept_rows);
   }
 }
 
@@ -128,6 +138,9 @@ TEST_F(Stream, ScoresAreThoseOfTheWholeTable) {
                                      .columns = columns},
                                     options, silent_);
     EXPECT_EQ(scores.rows, whole.rows);
+    EXPECT_EQ(scores.rows_left_out, 200 - whole.rows);
+    EXPECT_EQ(filled_rows("scores.csv", "log_density_nats"),
+              read_rows(table, columns).kept_rows);
     EXPECT_NEAR(scores.mean_nll_nats, whole.mean_nll_nats, 1e-13);
     EXPECT_NEAR(scores.standard_error_nats, whole.standard_error_nats, 1e-13);
     EXPECT_NEAR(scores.bits_per_dimension, whole.bits_per_dimension, 1e-13);
@@ -265,7 +278,8 @@ TEST_F(Stream, PiecesMayLoseAllRowsButATableMayNot) {
                     options, silent_);
   };
   transform("a,b\nNA,1\n,2\n1,2\nNA,3\n,4\n3,4\n");
-  EXPECT_EQ(read_table(path("u.csv")).rows(), 2);
+  EXPECT_EQ(read_table(path("u.csv")).rows(), 6);
+  EXPECT_EQ(filled_rows("u.csv", "u1"), (std::vector<std::int64_t>{2, 5}));
   std::filesystem::remove(path("u.csv"));
   EXPECT_EQ(input_error_of([&] { transform("a,b\nNA,1\n,2\n1,\n"); }),
             path("t.csv") + ": every row has a missing value");

@@ -184,9 +184,43 @@ TEST(PeopleTable, MinusNineIsTakenWithCare) {
   for (const std::string far : {"-10.01", "-7.99", "9"}) {
     EXPECT_EQ(traits_of(fmt::format("IID y\nI1 -9\nI2 {}\n", far)).notes.size(), 1u);
   }
+  // Values below it make it one of them.
+  const std::string wide = "IID y\nI1 -9\nI2 -30\nI3 -20\nI4 -41\nI5 7\n";
+  EXPECT_EQ(
+      input_error_of([&] { traits_of(wide, {}, numbered_people(5)); }),
+      "f:2: column 'y': expected -9 either as a missing value or as a number, "
+      "found it among values below it; --minus-nine missing or --minus-nine value "
+      "decides");
   // -9 and its neighbour in different columns are clear.
   expect_same(traits_of("IID y z\nI1 -9 -8\n").numbers.values,
               {kNone, kNone, kNone, -8, kNone, kNone});
+}
+
+TEST(PeopleTable, MissingValuesAreThoseOfAllTables) {
+  const Texts tokens = {"NA", "N/A", "#N/A", "NaN", "null", "NULL", "None", "."};
+  for (const auto& token : tokens) {
+    expect_same(traits_of("IID y\nI1 1\nI2 " + token + "\n").numbers.values,
+                {1, kNone, kNone});
+  }
+  // A category may be called none; -9.0 is -9 here too.
+  const auto table = covariates_of("IID use\nI1 none\nI2 None\nI3 -9.0\n");
+  EXPECT_EQ(table.categories[0].labels, (Texts{"none", "", ""}));
+}
+
+TEST(PeopleTable, AllBadColumnsAndNamesAreSaid) {
+  EXPECT_EQ(traits_error("IID x y\nI1 1,5\n"),
+            "f:2: expected 3 cells as in the header, found 2");
+  const std::string text = "IID x y z\nI1 1 low 2\nI2 high 3 inf\n";
+  EXPECT_EQ(traits_error(text),
+            "f:3: column 'x': expected a number, found 'high'; also 'y' ('low' in line "
+            "2), 'z' ('inf' in line 3); --pheno-name chooses columns");
+  EXPECT_EQ(traits_error(text, {.path = "", .columns = {"p", "z", "q"}}),
+            "f: expected columns 'p', 'q' (--pheno-name), found 'x', 'y', 'z'");
+  // A comma may be part of a name.
+  expect_same(
+      traits_of("IID,\"w, kg\",b\nI1,1,2\n", {.path = "", .columns = {"w", "kg"}})
+          .numbers.values,
+      {1, kNone, kNone});
 }
 
 TEST(PeopleTable, CodesOfCasesAreNoted) {
