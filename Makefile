@@ -12,7 +12,7 @@ PACKAGES := g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas-dev
 
 ## Simulate dependent data, fit it with and without the dependence, draw the picture.
 demo: tool
-	$(BUILD)/kinflow demo --out $(DEMO_OUT)
+	$(BUILD)/kinflow demo --out $(DEMO_OUT) --overwrite
 
 ## Build and run every test.
 test: build

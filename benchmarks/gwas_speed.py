@@ -112,7 +112,7 @@ def compare(kinflow: str, given: argparse.Namespace, folder: Path) -> str:
             continue
         ours = [kinflow, "gwas", *shared, "--pheno", str(pheno), "--pheno-name",
                 ",".join(traits[:count]), "--transform", "none", "--grm", "k",
-                "--threads", "1", "--out", "kinflow"]
+                "--threads", "1", "--out", "kinflow", "--overwrite"]
         theirs = ["gemma", "-bfile", "gemma", "-k", "k.cXX.txt", "-lmm", "3", "-maf", "0",
                   "-miss", "1", "-n", *map(str, range(1, count + 1)), "-o", "gemma"]
         used: dict[str, list[Usage]] = {"kinflow": [], "GEMMA": []}

@@ -22,7 +22,7 @@ struct ClumpGiven {
   std::string table, bfile, out;
   AssociationFields fields;
   ClumpOptions options;
-  bool nonfounders = false;
+  bool nonfounders = false, overwrite = false;
 };
 
 std::vector<std::int64_t> people_of(const Genotypes& genotypes, bool nonfounders) {
@@ -83,6 +83,7 @@ void run_clump(const ClumpGiven& given, Console& console) {
   const std::string out = given.out + ".loci.tsv";
   check_not_an_input(out, {given.table, given.bfile + ".bed", given.bfile + ".bim",
                            given.bfile + ".fam"});
+  require_no_result({out}, given.overwrite);
   const Genotypes genotypes(given.bfile);
   const auto people = people_of(genotypes, given.nonfounders);
   const auto tests =
@@ -126,6 +127,7 @@ void add_clump(CLI::App& app, Console& console) {
                  "Take r2 over everyone, not only over people without parents");
   verb->add_option("--out", given->out, "Prefix: PREFIX.loci.tsv is written")
       ->required();
+  add_overwrite(*verb, given->overwrite);
   verb->callback([given, &console] { run_clump(*given, console); });
 }
 

@@ -18,6 +18,7 @@ void add_demo(CLI::App& app, Console& console) {
   verb->add_option("--out", given->directory, "Folder to write")->required();
   add_seed(*verb, given->seed, "Seed of data and training");
   add_threads(*verb, given->threads);
+  add_overwrite(*verb, given->overwrite);
   verb->callback([given, &console] {
     given->stop = &stop_requested();
     const auto teaser = run_teaser(*given, console);

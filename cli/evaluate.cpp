@@ -25,7 +25,7 @@ struct EvaluateGiven {
   std::vector<double> parameter;
   std::string out;
   std::vector<std::string> keep;
-  bool json = false, drop_missing = false;
+  bool json = false, drop_missing = false, overwrite = false;
   std::optional<MinusNine> minus_nine;
   std::int64_t threads = 1;
   EvaluateImagesGiven images;
@@ -136,6 +136,7 @@ void run(EvaluateGiven given, const std::string& model_path, Console& console) {
     auto inputs = input_files(given.dependence.resolve());
     inputs.insert(inputs.end(), {given.table, given.given});
     check_not_an_input(given.out, inputs);
+    require_no_result({given.out}, given.overwrite);
   }
   const auto model = load_model(model_path, find_device(given.device), at::kDouble);
   const auto dependence = dependence_of(given, model);
@@ -165,6 +166,7 @@ void run_images(const EvaluateGiven& given, const std::string& model,
   images.model = model;
   images.path = given.table;
   images.out = given.out;
+  images.overwrite = given.overwrite;
   images.device = given.device;
   images.json = given.json;
   evaluate_images(images, console);
@@ -184,6 +186,7 @@ void add_evaluate(CLI::App& app, Console& console) {
   add_parameter(*verb, given->parameter);
   auto* out = verb->add_option(
       "--out", given->out, "Table to write with the log-density of every row or image");
+  add_overwrite(*verb, given->overwrite);
   add_names(*verb, "--keep", given->keep,
             "Columns to copy to the --out table, comma-separated")
       ->needs(out);
@@ -195,7 +198,8 @@ void add_evaluate(CLI::App& app, Console& console) {
   verb->add_option("--device", given->device, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   add_threads(*verb, given->threads);
-  mark_table_options(*verb, {"--out", "--json", "--device", "--threads"});
+  mark_table_options(*verb,
+                     {"--out", "--overwrite", "--json", "--device", "--threads"});
   add_evaluate_images_options(*verb, given->images);
   verb->callback([given, verb, &console] {
     set_threads(given->threads);

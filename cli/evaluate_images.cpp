@@ -96,9 +96,10 @@ void check_options(const EvaluateImagesGiven& given) {
                                            given.images.request.ids, given.features};
   if (!given.out.empty()) {
     check_not_an_input(given.out, inputs);
+    require_no_result({given.out}, given.overwrite);
     require_writable(given.out);
   }
-  check_picture(given.prd, inputs, "--prd");
+  check_picture(given.prd, inputs, "--prd", given.overwrite);
   check_outside(given.prd, given.path, "--prd");
   check_outside(given.out, given.path, "--out");
 }

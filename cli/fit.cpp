@@ -20,6 +20,7 @@ struct FitVerbGiven {
   FitGiven fit;
   ImageFitGiven images;
   std::string resume, out;
+  bool overwrite = false;
   std::optional<double> checkpoint_seconds;
 };
 
@@ -39,6 +40,7 @@ FitPlace place_of(const FitVerbGiven& given, double checkpoint_seconds) {
   const bool resume = !given.resume.empty();
   return {.directory = resume ? given.resume : given.out,
           .resume = resume,
+          .overwrite = given.overwrite,
           .checkpoint_seconds = given.checkpoint_seconds.value_or(checkpoint_seconds),
           .stop = &stop_requested(kStopsAfterEpoch)};
 }
@@ -96,6 +98,7 @@ void add_fit(CLI::App& app, Console& console) {
           "120)")
       ->check(number_in(0, 1e9));
   verb->add_option("--out", given->out, "Run folder to make");
+  add_overwrite(*verb, given->overwrite);
   verb->add_option(
       "--resume", given->resume,
       "Go on with a run that was interrupted; all options are the run's own");

@@ -20,12 +20,22 @@ using Kind = SnpRelationshipKind;
 struct GrmGiven {
   GenotypeGiven genotypes;
   std::string kind = "standardized", out;
-  bool loco = false, gemma = false;
+  bool loco = false, gemma = false, overwrite = false;
   std::int64_t threads = 1;
 
   Kind chosen_kind() const {
     if (kind == "centered") return Kind::centered;
     return gemma ? Kind::unit_variance : Kind::standardized;
+  }
+  /// Files of all matrices, also of chromosomes that the genotypes no longer have.
+  ResultFiles results() const {
+    ResultFiles files;
+    for (const auto& ending : files_of_relationship(path(""))) {
+      const auto found =
+          loco ? paths_between(out + ".chr", ending) : ResultFiles{out + ending};
+      files.insert(files.end(), found.begin(), found.end());
+    }
+    return files;
   }
   std::string path(const std::string& prefix) const {
     if (!gemma) return prefix + ".grm.bin";
@@ -43,7 +53,8 @@ class MatrixWriter {
 
   void write(const std::string& prefix, const RelationshipFile& file) {
     const std::string path = given_.path(prefix);
-    check_not_an_input(path, given_.genotypes.inputs());
+    if (!has_room_) remove_result(given_.results());
+    has_room_ = true;
     write_relationship(path, file);
     console_.info(path + ": written");
     table_.add_row({path, std::to_string(file.rows),
@@ -55,10 +66,18 @@ class MatrixWriter {
  private:
   const GrmGiven& given_;
   Console& console_;
+  bool has_room_ = false;
   TextTable table_;
 };
 
+void check_outputs(const GrmGiven& given) {
+  const auto inputs = given.genotypes.inputs();
+  for (const auto& path : given.results()) check_not_an_input(path, inputs);
+  require_no_result(given.results(), given.overwrite);
+}
+
 void make_matrices(const GrmGiven& given, Console& console) {
+  check_outputs(given);
   const Genotypes genotypes(given.genotypes.prefix);
   auto filters = given.genotypes.variants;
   filters.without_haploid = filters.chromosomes.empty();
@@ -100,6 +119,7 @@ void add_grm(CLI::App& app, Console& console) {
       "PREFIX.grm.bin");
   add_threads(*verb, given->threads);
   verb->add_option("--out", given->out, "Prefix of the files to write")->required();
+  add_overwrite(*verb, given->overwrite);
   verb->callback([given, &console] {
     set_threads(given->threads);
     make_matrices(*given, console);

@@ -17,6 +17,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/data/relationship_format.h"
 #include "kinflow/gwas/flow_traits.h"
+#include "kinflow/gwas/study_files.h"
 #include "options.h"
 
 namespace kinflow::cli {
@@ -61,6 +62,16 @@ GwasRequest GwasGiven::resolve() const {
     throw InputError(
         "gwas: expected --covar FILE with names of covariates, found none");
   }
+  if (data.relationship_by_position && data.relationship.empty()) {
+    throw InputError(
+        "--relationship-by-position: expected --grm PREFIX or --relationship FILE, "
+        "found neither");
+  }
+  if (data.relationship_by_position && !data.relationship_ids.empty()) {
+    throw InputError(
+        "--relationship-by-position: expected no --relationship-ids beside it, since "
+        "ids are not looked at, found them");
+  }
   if (data.leave_chromosome_out && !relationship.empty()) {
     throw InputError(
         "gwas: expected --grm PREFIX, with PREFIX.chrN.grm.bin for every chromosome, "
@@ -75,6 +86,7 @@ GwasRequest GwasGiven::resolve() const {
   auto flow = fit;
   flow.independent = fit.schedule == "baseline";
   if (!flow.independent) {
+    flow.dependence.request.id = {"FID", "IID"};
     flow.dependence.request.relationships = {
         data.relationship.empty() ? made.out + ".flow.grm.bin" : data.relationship};
   }
@@ -115,6 +127,8 @@ void add_relationship_options(CLI::App& verb, GwasGiven& given) {
       ->excludes(grm);
   verb.add_option("--relationship-ids", data.relationship_ids,
                   "Ids of its rows (default: the file beside it)");
+  verb.add_flag("--relationship-by-position", data.relationship_by_position,
+                "In place of ids: its rows are those of the .fam, in this order");
   add_choice(verb, "--kind", given.kind, kKinds,
              "How a relationship is made from the genotypes");
   verb.add_flag("--loco", data.leave_chromosome_out,
@@ -219,7 +233,7 @@ void run(const GwasGiven& given, const CLI::App& verb, Console& console) {
   const auto inputs = input_files(given, request);
   const auto log_path = request.out + ".log";
   check_not_an_input(log_path, inputs);
-  for (const auto& file : gwas_files(request)) check_not_an_input(file, inputs);
+  for (const auto& file : gwas_files(request.out)) check_not_an_input(file, inputs);
   RunLog log(console, options_in_effect(verb));
   try {
     const auto result = run_gwas(request, gwas_views(request), &stop_requested(), log);
@@ -253,6 +267,7 @@ void add_gwas(CLI::App& app, Console& console) {
   add_threads(*verb, given->request.threads);
   verb->add_option("--out", given->request.out, "Prefix of the files to write")
       ->required();
+  add_overwrite(*verb, given->request.overwrite);
   verb->callback([given, verb, &console] { run(*given, *verb, console); });
 }
 

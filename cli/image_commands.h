@@ -15,7 +15,7 @@ namespace kinflow::cli {
 /// evaluate, as typed; what tables have too is filled in by the verb.
 struct EvaluateImagesGiven {
   std::string model, path, out, device;
-  bool json = false;
+  bool overwrite = false, json = false;
   ImagesGiven images;
   std::uint64_t seed = 0;
   std::optional<std::int64_t> samples;
@@ -27,6 +27,7 @@ void evaluate_images(const EvaluateImagesGiven& given, Console& console);
 /// sample, as typed; what tables have too is filled in by the verb.
 struct SampleImagesGiven {
   std::string model, known, out;
+  bool overwrite = false;
   std::optional<std::int64_t> count;
   std::vector<double> parameter;
   std::uint64_t seed = 0;

@@ -172,12 +172,13 @@ void call_by_model_kind(
 }
 
 void check_picture(const std::string& path, const std::vector<std::string>& inputs,
-                   const std::string& option) {
+                   const std::string& option, bool overwrite) {
   if (path.empty()) return;
   if (!lower_case(path).ends_with(".png")) {
     throw InputError(fmt::format("{}: expected a .png file, found {}", option, path));
   }
   check_not_an_input(path, inputs, option);
+  require_no_result({path}, overwrite, option);
   require_writable(path);
 }
 

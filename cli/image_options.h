@@ -31,11 +31,11 @@ void call_by_model_kind(
     const std::function<void(const std::string& model)>& for_table,
     const std::function<void(const std::string& model)>& for_images);
 
-/// InputError for a picture that is not named .png, cannot be written or would
-/// overwrite an input. An empty path is none.
+/// InputError for a picture that is not named .png, cannot be written, would overwrite
+/// an input, or is there already and not to be overwritten. An empty path is none.
 /// @param option  that names it
 void check_picture(const std::string& path, const std::vector<std::string>& inputs,
-                   const std::string& option);
+                   const std::string& option, bool overwrite);
 
 /// Which images to read and how, as typed.
 struct ImagesGiven {

@@ -149,7 +149,10 @@ void add_dependence_options(CLI::App& verb, DependenceGiven& given) {
                       "is a relationship: .csv, .tsv, .npy or .eigenvec");
   add_names(verb, "--id", request.id,
             "Column of ids, or two of family and individual: rows of the files are "
-            "matched by id (default: by position)");
+            "found by them");
+  verb.add_flag("--relationship-by-position", request.relationship_by_position,
+                "In place of ids: row i of the matrix or of the components is row i of "
+                "the table");
   add_names(verb, "--relationship-ids", request.relationship_ids,
             "Ids of the matrix's rows, one a line; one file for each matrix (default: "
             "the file beside it)")
@@ -200,6 +203,11 @@ CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& he
 CLI::Option* add_device(CLI::App& verb, std::string& device) {
   return verb.add_option("--device", device, "Where to compute")
       ->check(CLI::IsMember({"cpu", "cuda"}));
+}
+
+CLI::Option* add_overwrite(CLI::App& verb, bool& overwrite) {
+  return verb.add_flag("--overwrite", overwrite,
+                       "Replace an earlier result in the same place, all of it");
 }
 
 CLI::Option* add_threads(CLI::App& verb, std::int64_t& threads) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/core/result_files.h"
 #include "kinflow/data/minus_nine.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/row_relations.h"
@@ -90,6 +91,9 @@ CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& he
 
 /// --device, cpu or cuda.
 CLI::Option* add_device(CLI::App& verb, std::string& device);
+
+/// --overwrite, for results that stand where new ones are to be written.
+CLI::Option* add_overwrite(CLI::App& verb, bool& overwrite);
 
 /// --threads, by default all cores.
 CLI::Option* add_threads(CLI::App& verb, std::int64_t& threads);

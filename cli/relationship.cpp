@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "commands.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/input_file.h"
 #include "kinflow/data/check_relationship.h"
 #include "kinflow/data/read_relationship.h"
 #include "kinflow/data/write_relationship.h"
@@ -23,7 +25,7 @@ constexpr std::size_t kShownTwins = 10;
 struct RelationshipGiven {
   std::string file, ids, format, out;
   std::optional<double> threshold;
-  bool rescale = false, listed_only = false, json = false;
+  bool rescale = false, listed_only = false, json = false, overwrite = false;
 };
 
 RelationshipFile read(const RelationshipGiven& given) {
@@ -116,6 +118,12 @@ void print_text(const RelationshipFile& file, const RelationshipCheck& check) {
   fmt::print("\n{}", twins.plain());
 }
 
+bool holds_ids(const std::string& path, const std::vector<SampleId>& ids) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) &&
+         read_whole_file(path) == sample_id_lines(ids);
+}
+
 void add_check(CLI::App& parent, Console& console) {
   auto given = std::make_shared<RelationshipGiven>();
   auto* verb = parent.add_subcommand("check", "Check symmetry, scale, definiteness");
@@ -134,6 +142,21 @@ void add_check(CLI::App& parent, Console& console) {
   });
 }
 
+/// Makes room for a matrix. Its ids may be those of another one beside it.
+void replace_result(const RelationshipGiven& given, const RelationshipFile& file) {
+  auto earlier = files_of_relationship(given.out);
+  std::erase_if(earlier, [&](const std::string& path) {
+    return path == ids_path_for(given.out, relationship_format(given.out)) &&
+           holds_ids(path, file.ids);
+  });
+  require_no_result(earlier, given.overwrite);
+  // Ids that stay behind would be taken for those of the new matrix.
+  if (file.ids.empty()) {
+    std::erase(earlier, given.out);
+    remove_result(earlier);
+  }
+}
+
 void add_convert(CLI::App& parent, Console& console) {
   auto given = std::make_shared<RelationshipGiven>();
   auto* verb = parent.add_subcommand("convert", "Write a matrix in another format");
@@ -144,6 +167,7 @@ void add_convert(CLI::App& parent, Console& console) {
   verb->add_flag("--rescale", given->rescale, "Divide by the mean diagonal");
   verb->add_option("--out", given->out, "File to write; its ending tells the format")
       ->required();
+  add_overwrite(*verb, given->overwrite);
   verb->callback([given, &console] {
     auto file = read(*given);
     make_symmetric(file);
@@ -152,6 +176,7 @@ void add_convert(CLI::App& parent, Console& console) {
       console.info(fmt::format("{}: rescaled by {:.6g}", file.source, factor));
     }
     if (given->threshold) file = sparsify(file, *given->threshold);
+    replace_result(*given, file);
     for (const auto& path : write_relationship(given->out, file)) {
       console.info(path + ": written");
     }

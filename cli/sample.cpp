@@ -29,6 +29,7 @@ struct SampleGiven {
   std::uint64_t seed = 0;
   std::optional<MinusNine> minus_nine;
   std::int64_t threads = 1;
+  bool overwrite = false;
   SampleImagesGiven images;
 };
 
@@ -147,8 +148,9 @@ NewRows rows_to_draw(const SampleGiven& given, const DependenceRequest& request,
         repeat_each(number_blocks(observed->labels).label_of_block, needed_rows(given)),
         request.group);
   }
-  const bool by_position = kind == DependenceKind::unstructured ||
-                           (kind == DependenceKind::relationship && request.id.empty());
+  const bool by_position =
+      kind == DependenceKind::unstructured ||
+      (kind == DependenceKind::relationship && request.relationship_by_position);
   if (!by_position) {
     throw InputError(
         "sample: expected --for TABLE with the groups, ids or times of the rows to "
@@ -264,6 +266,7 @@ void run(SampleGiven given, const std::string& model_path, Console& console) {
   auto inputs = input_files(given.dependence.resolve());
   inputs.insert(inputs.end(), {given.given, given.rows_of});
   check_not_an_input(given.out, inputs);
+  require_no_result({given.out}, given.overwrite);
   const auto model = load_model(model_path, at::kCPU, at::kDouble);
   check_options(given, model);
   const auto request = request_of(given, model);
@@ -286,6 +289,7 @@ void run_images(const SampleGiven& given, const std::string& model, Console& con
   images.model = model;
   images.known = given.given;
   images.out = given.out;
+  images.overwrite = given.overwrite;
   images.count = given.rows;
   images.parameter = given.parameter;
   images.seed = given.seed;
@@ -321,8 +325,9 @@ void add_sample(CLI::App& app, Console& console) {
   add_threads(*verb, given->threads);
   verb->add_option("--out", given->out,
                    "Table to write: .csv, .tsv or .npy; images: a folder or .npy");
-  mark_table_options(
-      *verb, {"--rows", "--given", "--parameter", "--seed", "--threads", "--out"});
+  add_overwrite(*verb, given->overwrite);
+  mark_table_options(*verb, {"--rows", "--given", "--parameter", "--seed", "--threads",
+                             "--out", "--overwrite"});
   add_sample_images_options(*verb, given->images);
   verb->callback([given, verb, &console] {
     set_threads(given->threads);

@@ -60,8 +60,15 @@ void check_folder_name(const std::string& person) {
       in_quotes(person)));
 }
 
-void write_folder(const std::string& directory, const DrawnImages& drawn) {
-  make_whole_folder(directory, [&](const std::string& into) {
+/// What is replaced in the place of a new folder of images.
+ResultFiles earlier_images(const std::string& directory, bool overwrite) {
+  if (!overwrite) return {};
+  return people_folder_files(directory, ImageNames::numbers);
+}
+
+void write_folder(const std::string& directory, const DrawnImages& drawn,
+                  bool overwrite) {
+  const auto write = [&](const std::string& into) {
     for (std::int64_t i = 0; i < drawn.pixels.size(0); ++i) {
       const auto pixels = drawn.pixels[i];
       const auto folder = std::filesystem::path(into) /
@@ -78,7 +85,8 @@ void write_folder(const std::string& directory, const DrawnImages& drawn) {
                  .channels = pixels.size(0),
                  .pixels = bytes_of(pixels.permute({1, 2, 0}))});
     }
-  });
+  };
+  make_whole_folder(directory, write, earlier_images(directory, overwrite));
 }
 
 // A row for each of the first people: one known image, then those drawn.
@@ -99,7 +107,8 @@ std::vector<SheetRow> rows_by_person(const DrawnImages& drawn, const ImageSet& s
 }
 
 // A name with the ending of a file is a mistake more often than a folder.
-void check_folder(const std::string& path, const std::vector<std::string>& inputs) {
+void check_folder(const std::string& path, bool overwrite,
+                  const std::vector<std::string>& inputs) {
   static constexpr std::array<std::string_view, 5> kFiles = {".png", ".jpg", ".jpeg",
                                                              ".csv", ".tsv"};
   if (std::any_of(kFiles.begin(), kFiles.end(),
@@ -107,7 +116,8 @@ void check_folder(const std::string& path, const std::vector<std::string>& input
     throw InputError("--out: expected a folder or an .npy file, found " + path);
   }
   check_not_an_input(path, inputs);
-  require_free(path, [](const std::string&) { return false; });
+  require_no_result(people_folder_files(path, ImageNames::numbers), overwrite);
+  require_free(path, earlier_images(path, overwrite));
   require_makeable(path);
 }
 
@@ -118,14 +128,15 @@ void check_outputs(const SampleImagesGiven& given) {
   if (!given.count) throw InputError("sample: expected --n N, found none");
   const std::vector<std::string> inputs = {given.model, given.known,
                                            given.images.request.ids};
-  check_picture(given.sheet, inputs, "--sheet");
+  check_picture(given.sheet, inputs, "--sheet", given.overwrite);
   check_outside(given.sheet, given.known, "--sheet");
   check_outside(given.out, given.known, "--out");
   if (is_array(given.out)) {
     check_not_an_input(given.out, inputs);
+    require_no_result({given.out}, given.overwrite);
     require_writable(given.out);
   } else if (!given.out.empty()) {
-    check_folder(given.out, inputs);
+    check_folder(given.out, given.overwrite, inputs);
   }
   if (given.known.empty() && !given.parameter.empty()) {
     throw InputError("--parameter: expected --given beside it, found none");
@@ -138,9 +149,9 @@ std::vector<std::string> new_people(std::int64_t count) {
   return names;
 }
 
-void write_images(const std::string& path, const DrawnImages& drawn) {
+void write_images(const std::string& path, const DrawnImages& drawn, bool overwrite) {
   if (!is_array(path)) {
-    write_folder(path, drawn);
+    write_folder(path, drawn, overwrite);
     return;
   }
   const auto bytes = bytes_of(drawn.pixels);
@@ -152,7 +163,7 @@ void write_all(const SampleImagesGiven& given, const DrawnImages& drawn,
                const std::function<SampleSheet()>& make_sheet) {
   std::optional<Canvas> sheet;
   if (!given.sheet.empty()) sheet = draw_sample_sheet(make_sheet());
-  if (!given.out.empty()) write_images(given.out, drawn);
+  if (!given.out.empty()) write_images(given.out, drawn, given.overwrite);
   if (sheet) sheet->save(given.sheet);
 }
 

@@ -23,6 +23,7 @@ struct SimulateGiven {
   bool are_images = false;
   std::uint64_t seed = 0;
   std::string out;
+  bool overwrite = false;
   std::vector<CLI::Option*> of_shapes, of_cohorts, of_images;  // what only one takes
   // All but --cohort; where not given, each has its own number.
   CLI::Option* rows = nullptr;
@@ -145,7 +146,21 @@ void refuse(const std::vector<CLI::Option*>& options, const char* expected) {
   }
 }
 
-void simulate_shape(SimulateGiven& given, Console& console) {
+/// The files of an earlier simulation, of whatever kind, that are to be overwritten.
+/// InputError where they are there and are not.
+ResultFiles earlier_files(const SimulateGiven& given) {
+  auto files = simulation_files(given.out);
+  for (const auto& others :
+       {cohort_files(given.out), simulated_image_files(given.out)}) {
+    files.insert(files.end(), others.begin(), others.end());
+  }
+  require_no_result(files, given.overwrite);
+  if (!given.overwrite) files.clear();
+  return files;
+}
+
+void simulate_shape(SimulateGiven& given, const ResultFiles& replaced,
+                    Console& console) {
   auto& chosen = given.options;
   chosen.seed = given.seed;
   chosen.shape = plane_shape(given.shape);
@@ -154,7 +169,7 @@ void simulate_shape(SimulateGiven& given, Console& console) {
     if (given.rows->count() == 0) chosen.rows = 5000;
   }
   const auto simulation = simulate(chosen);
-  write_simulation(given.out, simulation);
+  write_simulation(given.out, simulation, replaced);
   console.info(
       fmt::format("{}: {} training rows of '{}'{}, entropy {:.4f} nats", given.out,
                   chosen.rows, given.shape,
@@ -164,7 +179,7 @@ void simulate_shape(SimulateGiven& given, Console& console) {
                   simulation.entropy_nats));
 }
 
-void simulate_people(SimulateGiven& given) {
+void simulate_people(SimulateGiven& given, const ResultFiles& replaced) {
   auto& chosen = given.cohort;
   chosen.seed = given.seed;
   if (!given.families.empty()) {
@@ -174,11 +189,12 @@ void simulate_people(SimulateGiven& given) {
     }
   }
   given.work.stop = &stop_requested();
-  const auto cohort = write_simulated_cohort(given.out, chosen, given.work);
+  const auto cohort = write_simulated_cohort(given.out, chosen, given.work, replaced);
   fmt::print("{}", cohort_report(cohort));
 }
 
-void simulate_pictures(SimulateGiven& given, Console& console) {
+void simulate_pictures(SimulateGiven& given, const ResultFiles& replaced,
+                       Console& console) {
   auto& chosen = given.images;
   if (chosen.side % 4 != 0) {
     throw InputError(
@@ -189,7 +205,7 @@ void simulate_pictures(SimulateGiven& given, Console& console) {
   if (given.valid_rows->count() > 0) chosen.valid_images = given.options.valid_rows;
   if (given.test_rows->count() > 0) chosen.test_images = given.options.test_rows;
   const auto simulation = simulate_images(chosen);
-  write_simulated_images(given.out, simulation);
+  write_simulated_images(given.out, simulation, replaced);
   console.info(
       fmt::format("{}: {} training images of {} people, {} x {} {}, identity share {}",
                   given.out, chosen.images, simulation.train.people(), chosen.side,
@@ -224,16 +240,18 @@ void add_simulate(CLI::App& app, Console& console) {
   add_shape_options(*verb, *given);
   add_seed(*verb, given->seed, "Seed of all random numbers");
   verb->add_option("--out", given->out, "Folder to write")->required();
+  add_overwrite(*verb, given->overwrite);
   add_cohort_options(*verb, *given);
   add_image_options(*verb, *given);
   verb->callback([given, &console] {
     check_kind(*given);
+    const auto replaced = earlier_files(*given);
     if (given->is_cohort) {
-      simulate_people(*given);
+      simulate_people(*given, replaced);
     } else if (given->are_images) {
-      simulate_pictures(*given, console);
+      simulate_pictures(*given, replaced, console);
     } else {
-      simulate_shape(*given, console);
+      simulate_shape(*given, replaced, console);
     }
   });
 }

@@ -28,6 +28,7 @@ struct SweepGiven {
   std::string specification, out, resume, device = "cpu";
   std::int64_t threads = 1, most_replicas = 0;
   double checkpoint_seconds = SweepPlace{}.checkpoint_seconds;
+  bool overwrite = false;
 };
 
 // Options of a run by name, in the order in which they are said.
@@ -225,6 +226,9 @@ void run(SweepGiven given, bool resume, bool has_device, Console& console) {
     throw InputError(
         "sweep: expected SPEC.json and --out DIR, or --resume DIR alone (see --help)");
   }
+  if (resume && given.overwrite) {
+    throw InputError("--overwrite: expected --out beside it, found --resume");
+  }
   std::string source = given.specification, directory = given.out;
   json specification;
   if (resume) {
@@ -257,6 +261,7 @@ void run(SweepGiven given, bool resume, bool has_device, Console& console) {
   const auto result = sweep(request,
                             {.directory = directory,
                              .resume = resume,
+                             .overwrite = given.overwrite,
                              .checkpoint_seconds = given.checkpoint_seconds,
                              .stop = &stop_requested(kStopsAfterEpoch)},
                             console);
@@ -278,6 +283,7 @@ void add_sweep(CLI::App& app, Console& console) {
   verb->add_option("spec", given->specification,
                    "JSON file: what is fixed, and what varies (docs/cli.md)");
   verb->add_option("--out", given->out, "Folder to make");
+  add_overwrite(*verb, given->overwrite);
   auto* resume = verb->add_option("--resume", given->resume,
                                   "Go on with a sweep that was interrupted");
   auto* device = verb->add_option("--device", given->device,

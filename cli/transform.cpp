@@ -13,17 +13,24 @@
 namespace kinflow::cli {
 namespace {
 
-void check_outputs(const TransformRequest& wanted, const std::string& fam) {
+ResultFiles pheno_files(const TransformRequest& wanted) {
+  return {PhenotypeFiles::pheno_path(wanted.pheno_out),
+          PhenotypeFiles::gemma_path(wanted.pheno_out)};
+}
+
+void check_outputs(const TransformRequest& wanted, const std::string& fam,
+                   bool overwrite) {
   if (wanted.out.empty() && wanted.pheno_out.empty()) {
     throw InputError("transform: expected --out or --pheno-out, found neither");
   }
   if (!wanted.out.empty()) {
     table_format(wanted.out);
     check_not_an_input(wanted.out, {wanted.table, fam});
+    require_no_result({wanted.out}, overwrite);
   }
   if (wanted.pheno_out.empty()) return;
-  for (const auto& path : {PhenotypeFiles::pheno_path(wanted.pheno_out),
-                           PhenotypeFiles::gemma_path(wanted.pheno_out)}) {
+  require_no_result(pheno_files(wanted), overwrite, "--pheno-out");
+  for (const auto& path : pheno_files(wanted)) {
     check_not_an_input(path, {wanted.table, fam});
     if (path != wanted.out) continue;
     throw InputError("--pheno-out: expected another file than --out, found " + path);
@@ -37,6 +44,7 @@ void add_transform(CLI::App& app, Console& console) {
     std::string run, fam, device = "cpu";
     TransformRequest request;
     std::int64_t threads = 1;
+    bool overwrite = false;
   };
   auto given = std::make_shared<Given>();
   auto& request = given->request;
@@ -65,10 +73,11 @@ void add_transform(CLI::App& app, Console& console) {
             "Column of ids, or two of family and individual, for --pheno-out (default: "
             "FID and IID, or IID)")
       ->needs(pheno_out);
+  add_overwrite(*verb, given->overwrite);
   verb->callback([given, &console] {
     auto& wanted = given->request;
     set_threads(given->threads);
-    check_outputs(wanted, given->fam);
+    check_outputs(wanted, given->fam, given->overwrite);
     find_names(wanted.table, {&wanted.keep, &wanted.id});
     if (!given->fam.empty()) {
       wanted.gemma = {.source = given->fam, .ids = ids_of(read_people(given->fam))};
@@ -77,6 +86,10 @@ void add_transform(CLI::App& app, Console& console) {
         load_model(model_path_of(given->run), find_device(given->device), at::kDouble);
     transform_table(model, wanted,
                     {.threads = given->threads, .stop = &stop_requested()}, console);
+    // That of an earlier call, with other latents.
+    if (!wanted.pheno_out.empty() && given->fam.empty()) {
+      remove_result({PhenotypeFiles::gemma_path(wanted.pheno_out)});
+    }
   });
 }
 

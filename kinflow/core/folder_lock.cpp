@@ -22,6 +22,28 @@ struct FolderLock::Held {
   }
 };
 
+namespace {
+
+[[noreturn]] void fail_for_another(const std::string& directory,
+                                   const std::string& work) {
+  throw InputError(directory + ": expected a folder for this " + work +
+                   " alone, found another process that is at work in it");
+}
+
+}  // namespace
+
+bool FolderLock::is_taken(const std::string& directory) {
+  const int descriptor = ::open((directory + "/.lock").c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool is_free = ::flock(descriptor, LOCK_SH | LOCK_NB) == 0;
+  ::close(descriptor);
+  return !is_free;
+}
+
+void FolderLock::require_free(const std::string& directory, const std::string& work) {
+  if (is_taken(directory)) fail_for_another(directory, work);
+}
+
 FolderLock::FolderLock(const std::string& directory, const std::string& work) {
   const auto path = directory + "/.lock";
   // A killed process leaves its file behind; it stays unless the work ends well.
@@ -31,8 +53,7 @@ FolderLock::FolderLock(const std::string& directory, const std::string& work) {
   if (descriptor < 0) throw InputError(system_message(path, "write"));
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     ::close(descriptor);
-    throw InputError(directory + ": expected a folder for this " + work +
-                     " alone, found another process that is at work in it");
+    fail_for_another(directory, work);
   }
   held_ = std::shared_ptr<Held>(new Held{path, descriptor, is_new});
 }

@@ -15,8 +15,14 @@ class FolderLock {
   /// @param work  "fit": what the folder is for, in the message
   FolderLock(const std::string& directory, const std::string& work);
 
+  bool is_held() const { return held_ != nullptr; }
   /// Frees the lock and removes its file.
   void release();
+
+  /// Whether somebody holds the lock. Changes nothing.
+  static bool is_taken(const std::string& directory);
+  /// InputError where somebody holds the lock. Changes nothing.
+  static void require_free(const std::string& directory, const std::string& work);
 
  private:
   struct Held;

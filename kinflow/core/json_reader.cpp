@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "kinflow/core/error.h"
 
@@ -31,6 +33,16 @@ bool is_number_in(const nlohmann::json& value, double low, double high) {
   if (!value.is_number()) return false;
   const auto number = value.get<double>();
   return std::isfinite(number) && number >= low && number <= high;
+}
+
+// What is wrong with a text that is no JSON, in plain words.
+// @param end  bytes up to the mistake
+std::string first_mistake(std::string_view text, std::size_t end) {
+  if (text.find_first_not_of(" \t\r\n") == text.npos) return "nothing";
+  const auto before = text.substr(0, end);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  return end > text.size() ? fmt::format("a text that breaks off in line {}", line)
+                           : fmt::format("a mistake in line {}", line);
 }
 
 }  // namespace
@@ -144,13 +156,11 @@ nlohmann::json parse_json(const std::string& text, const std::string& source) {
   try {
     auto json = nlohmann::json::parse(text, watch_depth);
     if (!too_deep) return json;
-  } catch (const nlohmann::json::exception& error) {
-    std::string reason = error.what();
-    if (reason.size() > 160) reason = reason.substr(0, 160) + "...";
-    for (auto& letter : reason) {
-      if (static_cast<unsigned char>(letter) < 32) letter = ' ';
-    }
-    throw InputError(source + ": expected JSON, found " + reason);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw InputError(fmt::format("{}: expected JSON, found {}", source,
+                                 first_mistake(text, error.byte)));
+  } catch (const nlohmann::json::exception&) {
+    throw InputError(source + ": expected JSON, found a number that is too large");
   }
   throw InputError(source + ": expected JSON, found one nested too deeply");
 }

@@ -1,8 +1,10 @@
 // Making a folder, and taking it away again where its files fail.
 #include "kinflow/core/output_folder.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -12,7 +14,8 @@
 
 namespace kinflow {
 
-void fill_folder(const std::string& directory, const std::function<void()>& write) {
+void fill_folder(const std::string& directory, const std::function<void()>& write,
+                 const ResultFiles& replaced) {
   std::error_code error;
   const bool is_new = std::filesystem::create_directories(directory, error);
   if (error || !std::filesystem::is_directory(directory, error)) {
@@ -20,6 +23,7 @@ void fill_folder(const std::string& directory, const std::function<void()>& writ
                      (error ? error.message() : "a file of that name exists") + ")");
   }
   try {
+    remove_result(replaced);
     write();
   } catch (...) {
     if (is_new) std::filesystem::remove_all(directory, error);
@@ -28,8 +32,9 @@ void fill_folder(const std::string& directory, const std::function<void()>& writ
 }
 
 void make_whole_folder(const std::string& directory,
-                       const std::function<void(const std::string& into)>& write) {
-  require_free(directory, [](const std::string&) { return false; });
+                       const std::function<void(const std::string& into)>& write,
+                       const ResultFiles& replaced) {
+  require_free(directory, replaced);
   std::filesystem::path target = std::filesystem::path(directory).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();
   const auto beside = target.string() + "." + std::to_string(getpid()) + ".tmp";
@@ -43,6 +48,7 @@ void make_whole_folder(const std::string& directory,
     }
     throw InputError(message);
   }
+  remove_result(replaced);
   std::error_code error;
   std::filesystem::rename(beside, target, error);
   if (!error) return;
@@ -63,6 +69,25 @@ void require_free(const std::string& directory,
   }
   if (error) {
     throw InputError(directory + ": expected a folder (" + error.message() + ")");
+  }
+}
+
+void require_free(const std::string& directory, const ResultFiles& replaced) {
+  std::error_code ignored;
+  const auto is_replaced = [&](const std::filesystem::path& path) {
+    return std::find(replaced.begin(), replaced.end(), path.string()) != replaced.end();
+  };
+  if (std::filesystem::exists(directory, ignored) &&
+      !std::filesystem::is_directory(directory, ignored)) {
+    throw InputError(directory + ": expected a folder (Not a directory)");
+  }
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(directory, ignored)) {
+    if (is_replaced(entry.path())) continue;
+    throw InputError(
+        fmt::format("{}: expected a new or empty folder, found '{}'{}", directory,
+                    entry.path().lexically_relative(directory).string(),
+                    replaced.empty() ? "" : ", which is no part of an earlier result"));
   }
 }
 

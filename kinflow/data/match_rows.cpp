@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "kinflow/core/error.h"
+#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/read_relationship.h"
 
 namespace kinflow {
@@ -54,6 +56,35 @@ TableRelationship read_for(const RelationshipRequest& request, bool by_position)
 
 }  // namespace
 
+std::string why_nobody_matches(const TableIds& left, const TableIds& right) {
+  for (const auto& [one, other] :
+       {std::pair(&left, &right), std::pair(&right, &left)}) {
+    std::unordered_map<std::string, const SampleId*> by_individual;
+    for (const auto& id : one->ids) by_individual.emplace(id.individual, &id);
+    for (const auto& id : other->ids) {
+      if (const auto found = by_individual.find(id.individual);
+          found != by_individual.end()) {
+        return fmt::format("only the families differ, as in {} and {}", in_quotes(id),
+                           in_quotes(*found->second));
+      }
+      if (id.family.empty()) continue;
+      for (const char* between : {"_", ":", "-", "/", "."}) {
+        const auto joined = id.family + between + id.individual;
+        if (!by_individual.contains(joined)) continue;
+        return fmt::format("{} has family and individual in one id, {} for {} of {}",
+                           one->source, in_quotes(joined), in_quotes(id),
+                           other->source);
+      }
+      if (by_individual.contains(id.family)) {
+        return fmt::format("{} has families in place of individuals, {} for {} of {}",
+                           one->source, in_quotes(id.family), in_quotes(id),
+                           other->source);
+      }
+    }
+  }
+  return "";
+}
+
 RowMatch match_rows(const TableIds& file, const TableIds& table) {
   const bool by_family = has_families(table.ids) && has_families(file.ids);
   std::unordered_map<SampleId, std::int64_t> row_of;
@@ -62,6 +93,9 @@ RowMatch match_rows(const TableIds& file, const TableIds& table) {
     const auto [found, is_new] =
         row_of.emplace(key_of(file.ids[i], by_family), static_cast<std::int64_t>(i));
     if (!is_new) found->second = kSeveral;
+  }
+  if (table.ids.empty()) {
+    throw InputError(table.source + ": expected ids of the rows, found none");
   }
   RowMatch match;
   match.rows.reserve(table.ids.size());
@@ -91,6 +125,14 @@ RowMatch match_rows(const TableIds& file, const TableIds& table) {
       match.rows.push_back(found->second);
     }
   }
+  if (match.rows.empty()) {
+    const auto reason = why_nobody_matches(table, file);
+    throw InputError(fmt::format(
+        "{}: expected ids of {} such as {}, found none of them; the first id is {}{}",
+        file.source, table.source, in_quotes(table.ids.front()),
+        file.ids.empty() ? "missing" : in_quotes(file.ids.front()),
+        reason.empty() ? "" : "; " + reason));
+  }
   if (unknown > 0) {
     throw InputError(fmt::format(
         "{}: expected ids that {} has, found {} of {} that it has not: {}{}",
@@ -105,8 +147,7 @@ RowMatch match_rows(const TableIds& file, const TableIds& table) {
 
 std::string position_note(const std::vector<SampleId>& ids_of_file) {
   return ids_of_file.empty() ? "rows matched by position"
-                             : "rows matched by position, not by the ids of the file, "
-                               "which need --id COLUMN";
+                             : "rows matched by position, not by the ids of the file";
 }
 
 TableRelationship relationship_for_table(const RelationshipRequest& request,
@@ -114,9 +155,11 @@ TableRelationship relationship_for_table(const RelationshipRequest& request,
   auto result = read_for(request, /*by_position=*/false);
   const auto& file = result.matrix;
   if (file.ids.empty()) {
-    throw InputError(file.source +
-                     ": expected ids to match the table's rows with, found none; give "
-                     "--relationship-ids FILE");
+    throw InputError(fmt::format(
+        "{}: expected ids to match the table's rows with, found none; give "
+        "--relationship-ids FILE, or --relationship-by-position in place of --id where "
+        "both have the same rows in the same order",
+        file.source));
   }
   const RowMatch match = match_rows({.source = file.source, .ids = file.ids}, table);
   result.note += "; " + match.note;

@@ -25,8 +25,12 @@ struct RowMatch {
 /// Finds every row of a table in a file, in any order. Where the table or the file has
 /// no families, individual ids alone decide. InputError where an id of the table occurs
 /// twice, is not in the file (the first few are named) or stands for several people of
-/// the file.
+/// the file. Where none is in the file, the message is about the file.
 RowMatch match_rows(const TableIds& file, const TableIds& table);
+
+/// What two lists of people differ in that have nobody in common, where it can be seen:
+/// in families alone, or in ids that are made of family and individual. Else empty.
+std::string why_nobody_matches(const TableIds& left, const TableIds& right);
 
 enum class RelationshipScale {
   unit_diagonal,  ///< to a mean diagonal of 1

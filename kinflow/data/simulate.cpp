@@ -18,6 +18,7 @@
 #include "kinflow/core/output_folder.h"
 #include "kinflow/core/random.h"
 #include "kinflow/data/npy.h"
+#include "kinflow/data/sample_ids.h"
 #include "kinflow/data/write_table.h"
 
 namespace kinflow {
@@ -232,6 +233,13 @@ void write_files(const std::string& directory, const Simulation& simulation) {
     }
   } else {
     truth["lambda"] = simulation.lambda;
+    text_columns.push_back({.name = "id", .cells = {}});
+    std::vector<SampleId> ids;
+    for (std::int64_t row = 1; row <= options.rows; ++row) {
+      ids.push_back(sample_id("", fmt::format("r{}", row)));
+      text_columns[0].cells.push_back(ids.back().individual);
+    }
+    write_file_atomically(path("relationship.npy.id"), sample_id_lines(ids));
     write_npy(path("relationship.npy"), {options.rows, options.rows},
               simulation.relationship);
   }
@@ -316,8 +324,19 @@ std::string simulated_block_label(std::int64_t block) {
   return fmt::format("g{}", block + 1);
 }
 
-void write_simulation(const std::string& directory, const Simulation& simulation) {
-  fill_folder(directory, [&] { write_files(directory, simulation); });
+void write_simulation(const std::string& directory, const Simulation& simulation,
+                      const ResultFiles& replaced) {
+  fill_folder(
+      directory, [&] { write_files(directory, simulation); }, replaced);
+}
+
+ResultFiles simulation_files(const std::string& directory) {
+  ResultFiles files;
+  for (const char* name : {"train.csv", "valid.csv", "test.csv", "truth.json",
+                           "relationship.npy", "relationship.npy.id"}) {
+    files.push_back((std::filesystem::path(directory) / name).string());
+  }
+  return files;
 }
 
 }  // namespace kinflow

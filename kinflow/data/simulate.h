@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/core/result_files.h"
+
 namespace kinflow {
 
 class Random;
@@ -86,9 +88,13 @@ Simulation shaped(Simulation latents, PlaneShape shape);
 /// The label of a block in files: g1, g2, ...
 std::string simulated_block_label(std::int64_t block);
 
-/// Writes train.csv (x1, x2, and group for blocks), valid.csv, test.csv, truth.json
-/// and, for a relationship, relationship.npy into a folder, which is made where it is
-/// missing. InputError where that fails; then no new folder remains.
-void write_simulation(const std::string& directory, const Simulation& simulation);
+/// Writes train.csv (x1, x2, and group for blocks or id for a relationship), valid.csv,
+/// test.csv, truth.json and, for a relationship, relationship.npy with its ids into a
+/// folder, which is made where it is missing, in place of what is `replaced`.
+/// InputError where that fails; then no new folder remains.
+void write_simulation(const std::string& directory, const Simulation& simulation,
+                      const ResultFiles& replaced = {});
+/// All files that write_simulation() may write.
+ResultFiles simulation_files(const std::string& directory);
 
 }  // namespace kinflow

@@ -120,7 +120,20 @@ void check_ids(const std::string& path, const RelationshipFile& file, Format for
   }
 }
 
+/// The numbers of variants behind a .grm.bin.
+std::string counts_path_for(const std::string& path) {
+  return path.substr(0, path.size() - 4) + ".N.bin";
+}
+
 }  // namespace
+
+ResultFiles files_of_relationship(const std::string& path) {
+  const auto format = relationship_format(path);
+  ResultFiles files = {path};
+  if (format != Format::pairs) files.push_back(ids_path_for(path, format));
+  if (format == Format::grm_binary) files.push_back(counts_path_for(path));
+  return files;
+}
 
 std::vector<std::string> write_relationship(const std::string& path,
                                             const RelationshipFile& file) {
@@ -153,7 +166,7 @@ std::vector<std::string> write_relationship(const std::string& path,
                 file.is_sparse() ? to_dense(file) : file.dense);
       break;
     case Format::grm_binary:
-      written.push_back(plain.substr(0, plain.size() - 4) + ".N.bin");
+      written.push_back(counts_path_for(path));
       write_rows(written.back(), file, true,
                  [&](ZippedFile& output, std::span<const double> values) {
                    const auto row = static_cast<std::int64_t>(values.size()) - 1;

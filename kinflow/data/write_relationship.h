@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/core/result_files.h"
 #include "kinflow/data/relationship_file.h"
 #include "kinflow/data/relationship_format.h"
 
@@ -29,5 +30,8 @@ namespace kinflow {
 /// holds one only. Returns the files it wrote.
 std::vector<std::string> write_relationship(const std::string& path,
                                             const RelationshipFile& file);
+
+/// All files that write_relationship() may write for a path.
+ResultFiles files_of_relationship(const std::string& path);
 
 }  // namespace kinflow

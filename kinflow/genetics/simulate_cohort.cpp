@@ -215,17 +215,29 @@ SimulatedCohort simulate_cohort(const SimulateCohortOptions& options,
 
 SimulatedCohort write_simulated_cohort(const std::string& directory,
                                        const SimulateCohortOptions& options,
-                                       const CohortWork& work) {
+                                       const CohortWork& work,
+                                       const ResultFiles& replaced) {
   check_beforehand(options);
   SimulatedCohort cohort;
-  fill_folder(directory, [&] {
+  const auto write = [&] {
     const auto prefix = (std::filesystem::path(directory) / "cohort").string();
     auto made = draw_cohort(options, prefix, work);
     write_tables(directory, made.cohort);
     made.genotypes->finish();
     cohort = std::move(made.cohort);
-  });
+  };
+  fill_folder(directory, write, replaced);
   return cohort;
+}
+
+ResultFiles cohort_files(const std::string& directory) {
+  ResultFiles files;
+  for (const char* name :
+       {"cohort.bed", "cohort.bim", "cohort.fam", "pheno.tsv", "covar.tsv", "truth.tsv",
+        "latents.tsv", "pedigree.tsv", "report.txt"}) {
+    files.push_back((std::filesystem::path(directory) / name).string());
+  }
+  return files;
 }
 
 std::string cohort_report(const SimulatedCohort& cohort) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/core/result_files.h"
 #include "kinflow/genetics/simulate_families.h"
 #include "kinflow/genetics/simulate_traits.h"
 
@@ -38,11 +39,14 @@ SimulatedCohort simulate_cohort(const SimulateCohortOptions& options,
 /// and .fam; pheno.tsv (FID, IID and biomarkers, NA where missing); covar.tsv (FID,
 /// IID, age, sex); truth.tsv (an effect of a causal locus a line); latents.tsv (FID,
 /// IID, latents u1, ... and their genetic parts g1, ...); pedigree.tsv (everyone, also
-/// parents who are not in the cohort); report.txt. InputError as above; then no new
-/// folder remains.
+/// parents who are not in the cohort); report.txt. All this in place of what is
+/// `replaced`. InputError as above; then no new folder remains.
 SimulatedCohort write_simulated_cohort(const std::string& directory,
                                        const SimulateCohortOptions& options,
-                                       const CohortWork& work = {});
+                                       const CohortWork& work = {},
+                                       const ResultFiles& replaced = {});
+/// All files that write_simulated_cohort() writes.
+ResultFiles cohort_files(const std::string& directory);
 
 /// What was drawn, in a few lines.
 std::string cohort_report(const SimulatedCohort& cohort);

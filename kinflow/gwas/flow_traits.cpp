@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/json_reader.h"
 #include "kinflow/core/one_thread.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/train/run_folder.h"
@@ -70,25 +71,27 @@ bool holds_run(const std::string& directory) {
 }
 
 void check_same_relationship(const FlowTraits& given, const FitRequest& request) {
-  const auto hashes = RunFolder::open(given.directory)
-                          .read_record()
-                          .value("dependence_hashes", nlohmann::json::object());
+  const auto folder = RunFolder::open(given.directory);
+  const auto record = folder.read_record();
+  const auto hashes =
+      JsonReader(record, folder.record_path()).object("dependence_hashes").json();
   for (const auto& path : input_files(request.data.dependence)) {
-    if (hashes.value(path, "") != file_hash(path))
+    if (hashes.value(path, nlohmann::json()) != file_hash(path))
       fail_for_another_run(given.directory);
   }
 }
 
-}  // namespace
-
+/// InputError where the folder holds a run of another request or of other traits.
 void check_run_folder(const FlowTraits& given) {
   if (!holds_run(given.directory)) return;
   const auto record = RunFolder::open(given.directory).read_record();
   if (to_json(read_run_request(given.directory)) != to_json(request_for(given)) ||
-      record.value("data_hash", "") != hash_of_traits(given)) {
+      record.value("data_hash", nlohmann::json()) != hash_of_traits(given)) {
     fail_for_another_run(given.directory);
   }
 }
+
+}  // namespace
 
 NamedColumns latents_of_flow(const FlowTraits& given, const std::atomic<bool>* stop,
                              Logger& logger) {

@@ -31,10 +31,6 @@ struct FlowTraits {
   std::string directory;  ///< run folder
 };
 
-/// InputError where the folder holds a run of another request or of other traits.
-/// Changes nothing.
-void check_run_folder(const FlowTraits& traits);
-
 /// Fits a flow to the traits and gives their latents u1, u2, ... A run folder that
 /// holds the same run already is taken as it is, or goes on where it stopped.
 /// InputError where the folder holds another run, also one of another relationship.

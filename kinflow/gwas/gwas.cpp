@@ -28,41 +28,13 @@
 #include "kinflow/genetics/trait_values.h"
 #include "kinflow/gwas/null_model_table.h"
 #include "kinflow/gwas/partial_results.h"
+#include "kinflow/gwas/study_files.h"
 #include "kinflow/gwas/trait_sets.h"
 
 namespace kinflow {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr const char* kPictures[] = {".manhattan.png", ".qq.png"};
-
-/// All that decides the tests.
-nlohmann::json describe(const GwasRequest& request, const GwasInputs& inputs,
-                        const std::vector<TraitSet>& sets) {
-  nlohmann::json description = {
-      {"version", version()},
-      {"commit", commit()},
-      {"kind", static_cast<int>(request.data.kind)},
-      {"nonfounders", request.data.variants.with_nonfounders},
-      {"autosomes", request.data.variants.autosomes},
-      {"loco", request.data.leave_chromosome_out},
-      {"test", request.test == TestKind::score ? "score" : "wald"},
-      {"people", inputs.people().people},
-      {"variants", inputs.variants().rows},
-      {"relationship_variants", inputs.relationship_variants()},
-      {"covariates", hash_of(inputs.people().covariates.values)}};
-  for (const auto& file : inputs.files()) {
-    description["files"].push_back(
-        {file, std::filesystem::file_size(file),
-         std::filesystem::last_write_time(file).time_since_epoch().count()});
-  }
-  for (const auto& set : sets) {
-    description["sets"].push_back(
-        {set.name, set.traits.names, set.is_joint, hash_of(set.traits.values)});
-  }
-  return description;
-}
 
 void warn_of_null_models(const std::vector<NullModel>& models, const std::string& group,
                          Logger& logger) {
@@ -86,7 +58,7 @@ void warn_of_null_models(const std::vector<NullModel>& models, const std::string
   }
 }
 
-/// InputError where the files of a run cannot be made.
+/// InputError where the files of a run cannot be made, or there is an earlier study.
 void check_place(const GwasRequest& request) {
   const auto& prefix = request.out;
   if (prefix.empty() || prefix.ends_with('/')) {
@@ -101,11 +73,17 @@ void check_place(const GwasRequest& request) {
   if (::access(folder.c_str(), W_OK) != 0) {
     throw InputError(system_message(prefix, "write"));
   }
-  for (const auto& file : gwas_files(request)) {
-    const bool may_be_folder = file.ends_with(".partial") || file.ends_with(".model");
-    if (may_be_folder || !std::filesystem::is_directory(file)) continue;
+  const auto files = gwas_files(prefix);
+  for (const auto& file : files) {
+    if (file == partial_of(prefix) || file == model_of(prefix)) continue;
+    if (!std::filesystem::is_directory(file)) continue;
     throw InputError(
         fmt::format("{}: expected a file or nothing, found a folder", file));
+  }
+  // Whether an unfinished study is of the same request is seen once it is read.
+  FolderLock::require_free(partial_of(prefix), "gwas");
+  if (!std::filesystem::exists(partial_of(prefix))) {
+    require_no_result(files, request.overwrite);
   }
 }
 
@@ -120,11 +98,6 @@ bool holds_same(const std::string& path, const RelationshipFile& relationship) {
                     });
 }
 
-std::vector<std::string> flow_relationship_files(const GwasRequest& request) {
-  const auto prefix = request.out + ".flow.grm";
-  return {prefix + ".bin", prefix + ".id", prefix + ".N.bin"};
-}
-
 class Study {
  public:
   Study(const GwasRequest& request, const GwasViews& views,
@@ -133,11 +106,7 @@ class Study {
         views_(views),
         stop_(stop),
         log_(log),
-        inputs_(request.data) {
-    for (const auto& file : gwas_files(request)) {
-      if (!std::filesystem::exists(file)) new_files_.push_back(file);
-    }
-  }
+        inputs_(request.data) {}
 
   GwasResult run() {
     try {
@@ -152,30 +121,33 @@ class Study {
   }
 
  private:
-  void remove_new_files() const {
-    for (const auto& file : new_files_) std::filesystem::remove_all(file);
-    const auto matrix = flow_relationship_files(request_).front();
-    if (std::find(new_files_.begin(), new_files_.end(), matrix) == new_files_.end()) {
-      return;
+  /// Takes what this call has begun with it.
+  void remove_new_files() {
+    if (!is_new_) return;
+    remove_result(gwas_files(request_.out));
+    lock_ = {};
+  }
+
+  /// Nothing but an unfinished study of the same request may stand in its place.
+  void take_place() {
+    if (request_.overwrite) {
+      remove_result(gwas_files(request_.out));
+      remove_result({request_.out + ".log"});
     }
-    // Decompositions that the fit of the flow has kept beside its matrix.
-    const auto folder = std::filesystem::absolute(matrix).parent_path();
-    const auto start = std::filesystem::path(matrix).filename().string() + ".eigen-";
-    std::vector<std::filesystem::path> kept;
-    for (const auto& file : std::filesystem::directory_iterator(folder)) {
-      if (file.path().filename().string().starts_with(start))
-        kept.push_back(file.path());
-    }
-    for (const auto& file : kept) std::filesystem::remove(file);
+    const auto partial = partial_of(request_.out);
+    is_new_ = !std::filesystem::exists(partial);
+    lock_ = PartialResults::claim(partial, describe_study(request_, inputs_));
   }
 
   GwasResult checked_run() {
     check_sets();
+    take_place();
     report_before(request_, inputs_, views_.tables, log_);
     const auto sets = make_sets();
     write_people();
-    PartialResults partial(request_.out + ".partial", describe(request_, inputs_, sets),
-                           sets.size());
+    PartialResults partial(partial_of(request_.out),
+                           describe_tests(request_, inputs_, sets), sets.size(),
+                           std::exchange(lock_, {}));
     test(sets, partial);
     for (std::size_t i = 0; i < sets.size(); ++i) finish(sets[i], i, partial);
     partial.remove();
@@ -189,14 +161,20 @@ class Study {
   }
   std::string flow_relationship() const {
     if (!is_adjusted()) return "";
-    return inputs_.relationship_is_computed() || smallest_eigenvalue_
-               ? flow_relationship_files(request_).front()
+    return inputs_.relationship_is_computed() || smallest_eigenvalue_ ||
+                   request_.data.relationship_by_position
+               ? flow_matrix_of(request_.out)
                : request_.data.relationship;
   }
   /// The relationship as the flow needs it, without negative eigenvalues.
   void make_flow_relationship() {
     flow_relationship_ = inputs_.relationship();
-    if (flow_relationship_.is_sparse()) return;
+    if (flow_relationship_.is_sparse()) {
+      if (!request_.data.relationship_by_position) return;
+      // It is written with ids, in a format of dense matrices.
+      flow_relationship_.dense = to_dense(flow_relationship_);
+      flow_relationship_.sparse = {};
+    }
     smallest_eigenvalue_ =
         clip_negative_eigenvalues(flow_relationship_.dense, flow_relationship_.rows);
   }
@@ -214,10 +192,12 @@ class Study {
 
   /// What can be known to fail before anything is told or written.
   void check_sets() {
+    if (!request_.overwrite) {
+      PartialResults::require_same(partial_of(request_.out),
+                                   describe_study(request_, inputs_));
+    }
     check_names();
     if (is_adjusted() && !inputs_.relationship_is_computed()) make_flow_relationship();
-    if (has_flow())
-      check_run_folder(flow_traits(request_, inputs_, flow_relationship()));
     const auto check = [&](const TraitSet& set) {
       check_traits_and_covariates(
           set.traits, with_intercept(inputs_.people().covariates, inputs_.count()),
@@ -245,7 +225,7 @@ class Study {
         joint_set(request_, inputs_, flow_relationship(), stop_, log_)};
     if (has_flow()) {
       add_file(request_.out + ".traits.tsv");
-      add_file(request_.out + ".model");
+      add_file(model_of(request_.out));
     }
     write_tested(sets.front().traits);
     if (request_.single) sets.push_back(single_set(inputs_));
@@ -264,10 +244,10 @@ class Study {
           "as missing genotypes leave them",
           path, relationship.source, *smallest_eigenvalue_));
     }
-    const auto files = flow_relationship_files(request_);
+    const auto files = files_of_relationship(path);
     result_.files.insert(result_.files.end(), files.begin(), files.end());
     if (holds_same(path, relationship)) return;
-    if (std::filesystem::exists(request_.out + ".model")) {
+    if (std::filesystem::exists(model_of(request_.out))) {
       throw InputError(fmt::format(
           "{}.model: expected a free folder or the run of this request, found one with "
           "another relationship; remove it or choose another --out",
@@ -373,7 +353,7 @@ class Study {
     add_file(prefix + ".loci.tsv");
     if (method.tested > 0 && views_.pictures) {
       views_.pictures(prefix, method, inputs_, p);
-      for (const auto* ending : kPictures) add_file(prefix + ending);
+      for (const auto* ending : kGwasPictures) add_file(prefix + ending);
     }
     result_.methods.push_back(std::move(method));
   }
@@ -415,7 +395,8 @@ class Study {
   const std::atomic<bool>* stop_;
   RunLog& log_;
   GwasInputs inputs_;
-  std::vector<std::string> new_files_;  // that this run may write and nobody has
+  bool is_new_ = false;  // no files of an earlier call
+  FolderLock lock_;      // of the unfinished study, until there are partial results
   bool can_go_on_ =
       false;  // an InputError now is one of the disk, with variants tested
   RelationshipFile flow_relationship_;
@@ -424,25 +405,6 @@ class Study {
 };
 
 }  // namespace
-
-std::vector<std::string> gwas_files(const GwasRequest& request) {
-  std::vector<std::string> files = {request.out + ".id", request.out + ".pheno",
-                                    request.out + ".null.tsv",
-                                    request.out + ".partial"};
-  if (request.transform == TraitTransform::flow) {
-    files.push_back(request.out + ".traits.tsv");
-    files.push_back(request.out + ".model");
-    const auto of_matrix = flow_relationship_files(request);
-    files.insert(files.end(), of_matrix.begin(), of_matrix.end());
-  }
-  for (const auto& prefix : {request.out, request.out + ".single"}) {
-    if (prefix != request.out && !request.single) continue;
-    files.push_back(prefix + (request.zipped ? ".assoc.tsv.gz" : ".assoc.tsv"));
-    files.push_back(prefix + ".loci.tsv");
-    for (const auto* ending : kPictures) files.push_back(prefix + ending);
-  }
-  return files;
-}
 
 GwasResult run_gwas(const GwasRequest& request, const GwasViews& views,
                     const std::atomic<bool>* stop, RunLog& log) {

@@ -40,9 +40,6 @@ struct GwasViews {
       pictures = {};
 };
 
-/// All files and folders that a run of this request may write, PREFIX.partial included.
-std::vector<std::string> gwas_files(const GwasRequest& request);
-
 /// Runs a study and writes, with the prefix of the request: .assoc.tsv (or
 /// .assoc.tsv.gz), .loci.tsv, .manhattan.png and .qq.png; with `single` the same
 /// of PREFIX.single; .id, the people who were analysed; .null.tsv, the null models; of
@@ -50,7 +47,9 @@ std::vector<std::string> gwas_files(const GwasRequest& request);
 /// PREFIX.flow.grm .bin, .id and .N.bin of a relationship that was computed or freed of
 /// negative eigenvalues for it.
 ///
-/// All input is read and checked before anything is told or written. An InputError or
+/// An earlier study with this prefix is refused, unless it is overwritten, which
+/// removes all its files, or an unfinished one of the same request, which goes on. All
+/// input is read and checked before anything is told or written. An InputError or
 /// NumericalError that comes later takes all new files with it; only where a disk fills
 /// up after variants were tested they remain. The same call goes on then, and with a
 /// run that was interrupted or killed.

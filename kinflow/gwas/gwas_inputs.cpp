@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
 #include "kinflow/core/error.h"
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/data/match_rows.h"
 #include "kinflow/data/read_relationship.h"
 #include "kinflow/data/sample_index.h"
 #include "kinflow/genetics/linkage.h"
@@ -38,21 +40,28 @@ RelationshipFile read_symmetric(const std::string& path, const std::string& ids,
 
 /// The row of each person of a .fam in a relationship; -1 where there is none.
 std::vector<std::int64_t> rows_of_people(const RelationshipFile& file,
-                                         const Genotypes& genotypes) {
+                                         const Genotypes& genotypes, bool by_position) {
   const auto& people = genotypes.people();
   std::vector<std::int64_t> rows(people.size(), -1);
-  if (file.ids.empty()) {
+  if (by_position) {
     if (file.rows != static_cast<std::int64_t>(people.size())) {
       throw InputError(fmt::format(
-          "{}: expected {} rows in the order of {}.fam, since there are no ids, found "
-          "{}",
+          "{}: expected {} rows in the order of {}.fam, by --relationship-by-position, "
+          "found {}",
           file.source, people.size(), genotypes.prefix(), file.rows));
     }
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      rows[i] = static_cast<std::int64_t>(i);
+    std::iota(rows.begin(), rows.end(), 0);
     return rows;
   }
-  const SampleIndex index(ids_of(people), genotypes.prefix() + ".fam");
+  if (file.ids.empty()) {
+    throw InputError(fmt::format(
+        "{}: expected ids of its rows, found none; give --relationship-ids FILE, such "
+        "as the .fam that it was made of, or --relationship-by-position where its rows "
+        "are those of {}.fam in the same order",
+        file.source, genotypes.prefix()));
+  }
+  const auto fam = genotypes.prefix() + ".fam";
+  const SampleIndex index(ids_of(people), fam);
   const SampleIndex::Fail fail = [&](const std::string& what) {
     throw InputError(file.source + ": " + what);
   };
@@ -64,13 +73,41 @@ std::vector<std::int64_t> rows_of_people(const RelationshipFile& file,
     }
   }
   if (!is_any) {
+    const auto reason = why_nobody_matches({.source = fam, .ids = ids_of(people)},
+                                           {.source = file.source, .ids = file.ids});
     throw InputError(
-        fmt::format("{}: expected ids of {}.fam such as {}, found none of them; the "
-                    "first id is {}",
-                    file.source, genotypes.prefix(), in_quotes(people.front().id),
-                    in_quotes(file.ids.front())));
+        fmt::format("{}: expected ids of {} such as {}, found none of them; the "
+                    "first id is {}{}",
+                    file.source, fam, in_quotes(people.front().id),
+                    in_quotes(file.ids.front()), reason.empty() ? "" : "; " + reason));
   }
   return rows;
+}
+
+/// InputError where it is the relationship, and not the table of traits, that leaves
+/// too few people.
+void check_relatives_with_traits(const RelationshipFile& file, const Chosen& candidates,
+                                 const std::vector<std::int64_t>& related,
+                                 const PeopleTable& traits,
+                                 const Genotypes& genotypes) {
+  std::int64_t first = -1;
+  const auto count = [&](const std::vector<std::int64_t>& people) {
+    std::int64_t found = 0;
+    for (const auto person : people) {
+      if (!traits.has_row[static_cast<std::size_t>(person)]) continue;
+      if (found++ == 0) first = person;
+    }
+    return found;
+  };
+  const auto in_both = count(related);
+  const auto in_table = count(candidates.rows);
+  if (in_both >= kLeastPeople || in_table < kLeastPeople) return;
+  throw InputError(fmt::format(
+      "{}: expected at least {} of the {} people of {} who may take part, such as {}, "
+      "found {}; the first id is {}",
+      file.source, kLeastPeople, in_table, traits.source,
+      in_quotes(genotypes.people()[static_cast<std::size_t>(first)].id), in_both,
+      file.ids.empty() ? "missing" : in_quotes(file.ids.front())));
 }
 
 void check(const RelationshipFile& file) {
@@ -125,7 +162,8 @@ std::vector<std::int64_t> GwasInputs::related_candidates() {
   auto related = candidates_.rows;
   if (relationship_is_computed() || data_.leave_chromosome_out) return related;
   given_ = read_symmetric(data_.relationship, data_.relationship_ids);
-  const auto rows = rows_of_people(*given_, *genotypes_);
+  const auto rows =
+      rows_of_people(*given_, *genotypes_, data_.relationship_by_position);
   std::erase_if(related, [&](std::int64_t person) {
     return rows[static_cast<std::size_t>(person)] < 0;
   });
@@ -139,6 +177,9 @@ void GwasInputs::choose_people_with_tables(
     const std::vector<std::int64_t>& candidates) {
   const auto traits = read_traits(data_.traits, genotypes_->people());
   add_notes(traits, notes_);
+  if (given_) {
+    check_relatives_with_traits(*given_, candidates_, candidates, traits, *genotypes_);
+  }
   std::optional<PeopleTable> covariates;
   if (!data_.covariates.path.empty()) {
     covariates = read_covariates(data_.covariates, genotypes_->people());
@@ -260,7 +301,7 @@ RelationshipSums& GwasInputs::sums() {
 }
 
 RelationshipFile GwasInputs::of_analysed(const RelationshipFile& file) const {
-  const auto rows = rows_of_people(file, *genotypes_);
+  const auto rows = rows_of_people(file, *genotypes_, data_.relationship_by_position);
   std::vector<std::int64_t> chosen;
   for (const auto person : people_.people) {
     const auto row = rows[static_cast<std::size_t>(person)];

@@ -47,6 +47,8 @@ struct GwasData {
   /// File of the relationship, or GCTA's prefix; empty: from the variants.
   std::string relationship;
   std::string relationship_ids;  ///< file of its rows' ids; empty: the one beside it
+  /// In place of ids: its rows are those of the .fam, in this order.
+  bool relationship_by_position = false;
   /// How a relationship from the variants is made.
   SnpRelationshipKind kind = SnpRelationshipKind::centered;
   /// A variant is tested with a relationship from all other chromosomes: computed, or
@@ -68,7 +70,8 @@ struct GwasRequest {
   ClumpOptions clump;
   bool zipped = false;  ///< gzip the table of tests
   std::int64_t threads = 1;
-  std::string out;  ///< prefix of all files that are written
+  std::string out;         ///< prefix of all files that are written
+  bool overwrite = false;  ///< in place of an earlier study with this prefix
 };
 
 }  // namespace kinflow

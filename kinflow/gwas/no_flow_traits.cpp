@@ -5,10 +5,6 @@
 
 namespace kinflow {
 
-void check_run_folder(const FlowTraits&) {
-  throw std::logic_error("[check_run_folder] this program has no flows");
-}
-
 NamedColumns latents_of_flow(const FlowTraits&, const std::atomic<bool>*, Logger&) {
   throw std::logic_error("[latents_of_flow] this program has no flows");
 }

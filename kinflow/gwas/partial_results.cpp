@@ -7,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
@@ -52,6 +53,18 @@ std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+std::string study_path(const std::string& directory) {
+  return directory + "/study.json";
+}
+
+void make_folder(const std::string& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (!error) return;
+  throw InputError(fmt::format("{}: expected to make this folder, found: {}", directory,
+                               error.message()));
+}
+
 std::string description_path(const std::string& directory) {
   return directory + "/request.json";
 }
@@ -59,21 +72,47 @@ std::string description_path(const std::string& directory) {
 }  // namespace
 
 PartialResults::PartialResults(const std::string& directory,
-                               const nlohmann::json& description, std::size_t sets)
-    : directory_(directory), p_(sets) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) {
-    throw InputError(fmt::format("{}: expected to make this folder, found: {}",
-                                 directory, error.message()));
-  }
-  lock_ = FolderLock(directory, "gwas");
+                               const nlohmann::json& description, std::size_t sets,
+                               FolderLock lock)
+    : directory_(directory), lock_(std::move(lock)), p_(sets) {
+  make_folder(directory);
+  if (!lock_.is_held()) lock_ = FolderLock(directory, "gwas");
   if (content(description_path(directory)) == description.dump()) {
     take_over();
   } else {
     begin(description);
   }
   open();
+}
+
+void PartialResults::require_same(const std::string& directory,
+                                  const nlohmann::json& study) {
+  if (content(study_path(directory)) == study.dump()) return;
+  for (const auto& path : files(directory)) {
+    if (!fs::is_regular_file(path) || path.ends_with(".lock")) continue;
+    throw InputError(fmt::format(
+        "{}: expected no study or an unfinished one of this command, found one of "
+        "other files or options; give --overwrite to replace it, or another --out",
+        directory));
+  }
+}
+
+FolderLock PartialResults::claim(const std::string& directory,
+                                 const nlohmann::json& study) {
+  make_folder(directory);
+  FolderLock lock(directory, "gwas");
+  require_same(directory, study);
+  write_file_atomically(study_path(directory), study.dump());
+  return lock;
+}
+
+ResultFiles PartialResults::files(const std::string& directory) {
+  auto files = paths_between(directory + "/rows", ".tsv");
+  const auto kept = paths_between(directory + "/kept_", ".txt");
+  files.insert(files.end(), kept.begin(), kept.end());
+  files.insert(files.end(), {description_path(directory), study_path(directory),
+                             directory + "/.lock", directory});
+  return files;
 }
 
 void PartialResults::fail_to_read(const std::string& path) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kinflow/core/folder_lock.h"
+#include "kinflow/core/result_files.h"
 #include "kinflow/genetics/association_scan.h"
 
 namespace kinflow {
@@ -19,8 +20,18 @@ class PartialResults {
   /// Opens the folder and takes what it holds, or begins anew where it is of another
   /// request. InputError where another run works in it.
   /// @param description  all that decides the results
+  /// @param lock         on the folder, where the caller has it
   PartialResults(const std::string& directory, const nlohmann::json& description,
-                 std::size_t sets);
+                 std::size_t sets, FolderLock lock = {});
+
+  /// InputError where the folder is of another study. Changes nothing.
+  /// @param study  all that decides it
+  static void require_same(const std::string& directory, const nlohmann::json& study);
+  /// Claims the folder for a study, before it has results: locks it and notes what
+  /// decides the study. InputError as above, and where another run works in it.
+  static FolderLock claim(const std::string& directory, const nlohmann::json& study);
+  /// All files that the folder may have, and the folder.
+  static ResultFiles files(const std::string& directory);
 
   /// Variants whose tests are there.
   std::int64_t done() const { return static_cast<std::int64_t>(p_.front().size()); }

@@ -5,6 +5,7 @@
 
 #include "kinflow/core/blas_threads.h"
 #include "kinflow/genetics/trait_values.h"
+#include "kinflow/gwas/study_files.h"
 
 namespace kinflow {
 namespace {
@@ -44,7 +45,7 @@ FlowTraits flow_traits(const GwasRequest& request, const GwasInputs& inputs,
           .relationship_ids = is_given ? inputs.data().relationship_ids : "",
           .fit = request.flow,
           .table = request.out + ".traits.tsv",
-          .directory = request.out + ".model"};
+          .directory = model_of(request.out)};
 }
 
 TraitSet joint_set(const GwasRequest& request, const GwasInputs& inputs,

@@ -223,8 +223,9 @@ ImageSet balanced_images(const SimulateImagesOptions& options, std::int64_t imag
 }
 
 void write_simulated_images(const std::string& directory,
-                            const SimulatedImages& simulation) {
-  make_whole_folder(directory, [&](const std::string& into) {
+                            const SimulatedImages& simulation,
+                            const ResultFiles& replaced) {
+  const auto write = [&](const std::string& into) {
     try {
       write_set(into + "/train", simulation.train);
       write_set(into + "/valid", simulation.valid);
@@ -234,7 +235,20 @@ void write_simulated_images(const std::string& directory,
                                    error.code().message()));
     }
     write_file_atomically(into + "/truth.json", truth_of(simulation));
-  });
+  };
+  make_whole_folder(directory, write, replaced);
+}
+
+ResultFiles simulated_image_files(const std::string& directory) {
+  const std::filesystem::path folder(directory);
+  ResultFiles files;
+  for (const char* part : {"train", "valid", "test"}) {
+    const auto found =
+        people_folder_files((folder / part).string(), ImageNames::people_and_numbers);
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  files.push_back((folder / "truth.json").string());
+  return files;
 }
 
 }  // namespace kinflow

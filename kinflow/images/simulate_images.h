@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "kinflow/core/result_files.h"
 #include "kinflow/images/image_set.h"
 
 namespace kinflow {
@@ -48,8 +49,12 @@ ImageSet balanced_images(const SimulateImagesOptions& options, std::int64_t imag
 
 /// Writes train, valid and test as folders with a folder for each person, PNG files in
 /// them (as read_images() takes them), and truth.json, last, into a folder that must be
-/// new or empty. InputError where that fails; then no new folder remains.
+/// new or hold only what is `replaced`. InputError where that fails; then no new folder
+/// remains.
 void write_simulated_images(const std::string& directory,
-                            const SimulatedImages& simulation);
+                            const SimulatedImages& simulation,
+                            const ResultFiles& replaced = {});
+/// All files and folders that such a folder has.
+ResultFiles simulated_image_files(const std::string& directory);
 
 }  // namespace kinflow

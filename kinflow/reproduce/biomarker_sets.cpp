@@ -32,6 +32,7 @@ const char* const kPedigreeMatrix = "relationship from the pedigree";
 DependenceRequest request_for(const std::string& prefix) {
   DependenceRequest request;
   request.cache = "none";
+  request.relationship_by_position = true;
   if (prefix == kComponents) {
     request.components = kComponentTable;
     request.cache.clear();

@@ -11,6 +11,7 @@ ExperimentReport reproduce_teaser(const ExperimentOptions& options, Logger& logg
                                   .seed = options.first_seed,
                                   .device = options.device,
                                   .threads = options.threads,
+                                  .overwrite = options.overwrite,
                                   .stop = options.stop},
                                  logger);
   ExperimentReport report;

@@ -27,6 +27,7 @@ DependenceRequest request_for(SimulatedDependence dependence) {
     request.group = "group";
   } else {
     request.relationships = {"simulated relationship"};
+    request.relationship_by_position = true;
     request.cache = "none";
   }
   return request;

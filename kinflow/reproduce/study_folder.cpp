@@ -17,6 +17,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double kLongestSeconds = 1e12;
+
 json read_json(const std::string& path) {
   std::ifstream file(path);
   return parse_json(std::string(std::istreambuf_iterator<char>(file), {}), path);
@@ -90,16 +92,17 @@ void StudyFolder::check_same(const json& found, const json& description) {
                     "{}; see study.json there",
                     directory_, what));
   };
-  const auto before = found.value("description", json::object());
+  const JsonReader reader(found, directory_ + "/study.json");
+  const auto before = reader.object("description").json();
   for (const auto& [key, value] : description.items()) {
     const auto other = before.value(key, json());
     expect(other == value,
            fmt::format("with '{}' {} in place of {}", key, other.dump(), value.dump()));
   }
-  expect(found.value("kinflow_version", "") == version() &&
-             found.value("commit", "") == commit(),
-         "of another kinflow, whose results would be mixed with new ones");
-  seconds_before_ = found.value("seconds", 0.0);
+  expect(
+      reader.text("kinflow_version") == version() && reader.text("commit") == commit(),
+      "of another kinflow, whose results would be mixed with new ones");
+  seconds_before_ = reader.number("seconds", 0, kLongestSeconds);
 }
 
 }  // namespace kinflow

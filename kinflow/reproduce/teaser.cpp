@@ -27,7 +27,12 @@ namespace {
 // Says that a folder is that of a teaser, whose files may be replaced.
 constexpr const char* kMark = "teaser.json";
 
-FolderLock claim_folder(const std::string& directory) {
+std::string picture_of(const std::string& directory) {
+  return directory + "/density.png";
+}
+
+FolderLock claim_folder(const std::string& directory, bool overwrite) {
+  FolderLock::require_free(directory, "demo");
   std::error_code error;
   const auto mark = directory + "/" + kMark;
   if (!std::filesystem::exists(mark, error)) {
@@ -35,6 +40,7 @@ FolderLock claim_folder(const std::string& directory) {
       return name == ".lock" || name.rfind(kMark, 0) == 0;
     });
   }
+  require_no_result({picture_of(directory)}, overwrite);
   std::filesystem::create_directories(directory, error);
   if (error) {
     throw InputError(
@@ -43,6 +49,7 @@ FolderLock claim_folder(const std::string& directory) {
   FolderLock lock(directory, "demo");
   write_file_atomically(mark,
                         nlohmann::json{{"kinflow_version", version()}}.dump() + "\n");
+  remove_result({picture_of(directory)});
   return lock;
 }
 
@@ -122,10 +129,11 @@ Fitted fit_one(const TeaserOptions& options, Schedule schedule, Logger& logger) 
   request.threads = options.threads;
   const auto name = name_of(schedule_names(), schedule);
   const auto run = directory + "/" + name;
-  std::filesystem::remove_all(run);
   logger.info("fit " + name);
   Fitted fitted{
-      .result = fit_or_stop(request, {.directory = run, .stop = options.stop}, logger)};
+      .result = fit_or_stop(request,
+                            {.directory = run, .overwrite = true, .stop = options.stop},
+                            logger)};
   const auto test =
       read_rows(directory + "/data/test.csv", {.columns = fitted.result.model.columns});
   fitted.test_nll_nats =
@@ -158,13 +166,14 @@ void write_picture(const std::string& path, const Simulation& simulation,
 
 Teaser run_teaser(const TeaserOptions& options, Logger& logger) {
   const auto& directory = options.directory;
-  const auto lock = claim_folder(directory);
+  const auto lock = claim_folder(directory, options.overwrite);
   const auto start = std::chrono::steady_clock::now();
   const auto simulation = simulate({.shape = PlaneShape::abs, .seed = options.seed});
-  write_simulation(directory + "/data", simulation);
+  const auto data = directory + "/data";
+  write_simulation(data, simulation, simulation_files(data));
   const auto baseline = fit_one(options, Schedule::baseline, logger);
   const auto joint = fit_one(options, Schedule::joint, logger);
-  const auto picture = directory + "/density.png";
+  const auto picture = picture_of(directory);
   write_picture(picture, simulation, baseline, joint);
 
   const auto blocks = repeated_blocks(simulation);

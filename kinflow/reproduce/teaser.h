@@ -18,6 +18,7 @@ struct TeaserOptions {
   std::uint64_t seed = kFirstSeed;  ///< of data and training
   std::string device = "cpu";
   std::int64_t threads = 1;
+  bool overwrite = false;  ///< in place of a finished teaser that the folder holds
   const std::atomic<bool>* stop = nullptr;  ///< as in FitPlace
 };
 
@@ -28,8 +29,8 @@ struct Teaser {
 };
 
 /// Writes simulated data (data), the run folders of two fits with kinflow's defaults
-/// (baseline, joint) and the picture density.png. Runs of an earlier call in the same
-/// folder are replaced.
+/// (baseline, joint) and the picture density.png, last. A call that was stopped begins
+/// anew; a finished one is overwritten on request only, else InputError.
 Teaser run_teaser(const TeaserOptions& options, Logger& logger);
 
 }  // namespace kinflow

@@ -110,6 +110,24 @@ void check_dependence(const DependenceRequest& request) {
       fmt::format("--id: expected one column, or two of family and individual, found "
                   "{}",
                   request.id.size()));
+  const bool by_position = request.relationship_by_position;
+  expect(!by_position || by_files,
+         "--relationship-by-position: expected --relationship FILE or "
+         "--relationship-pcs FILE, found neither");
+  expect(!by_position || request.id.empty(),
+         "--relationship-by-position: expected no --id beside it, which matches rows "
+         "by their ids, found " +
+             fmt::format("--id {}", fmt::join(request.id, ",")));
+  expect(!by_position || request.relationship_ids.empty(),
+         "--relationship-by-position: expected no --relationship-ids beside it, since "
+         "ids are not looked at, found them");
+  expect(!by_files || by_position || !request.id.empty(),
+         fmt::format(
+             "{}: expected --id COLUMN, to find the table's rows by their ids "
+             "(those of a matrix stand beside it or in --relationship-ids "
+             "FILE), or --relationship-by-position where both have the same "
+             "rows in the same order, found neither",
+             request.relationships.empty() ? "--relationship-pcs" : "--relationship"));
   expect(request.relationship_ids.empty() ||
              request.relationship_ids.size() == request.relationships.size(),
          fmt::format("--relationship-ids: expected one file for each --relationship, "
@@ -153,6 +171,7 @@ nlohmann::json to_json(const DependenceRequest& request) {
           {"solver", name_of(relationship_solver_names(), request.solver)},
           {"components", request.components},
           {"id", request.id},
+          {"relationship_by_position", request.relationship_by_position},
           {"time", request.time},
           {"time_kernel", request.time_kernel
                               ? name_of(time_kernel_names(), *request.time_kernel)
@@ -174,11 +193,18 @@ DependenceRequest dependence_request_from(const JsonReader& json) {
       .solver = json.one_of("solver", relationship_solver_names()),
       .components = json.text("components"),
       .id = json.texts("id"),
+      .relationship_by_position = false,
       .time = json.text("time"),
       .time_kernel = {},
       .time_decay = json.numbers("time_decay", kSmallestDecay, kLargestDecay),
       .unstructured = json.boolean("unstructured"),
       .cache = json.text("cache")};
+  // Records of earlier versions have no such key: without ids rows went by position.
+  request.relationship_by_position =
+      json.json().contains("relationship_by_position")
+          ? json.boolean("relationship_by_position")
+          : request.id.empty() &&
+                !(request.relationships.empty() && request.components.empty());
   const auto sparsify = json.numbers("sparsify", 0, kLargestThreshold);
   if (!sparsify.empty()) request.sparsify = sparsify.front();
   if (json.text("time_kernel") != "none") {

@@ -52,9 +52,12 @@ struct DependenceRequest {
   RelationshipSolver solver = RelationshipSolver::spectral;
   /// Table of principal components whose correlation between rows is a relationship.
   std::string components;
-  std::vector<std::string> id;  ///< columns of ids: individual, or family and
-                                ///< individual; none: rows match by position
-  std::string time;             ///< column, for a kernel and for splits by time
+  /// Columns of ids, individual, or family and individual, by which the rows of files
+  /// are found.
+  std::vector<std::string> id;
+  /// In place of ids: row i of a file is row i of the table.
+  bool relationship_by_position = false;
+  std::string time;  ///< column, for a kernel and for splits by time
   std::optional<TimeKernel> time_kernel;
   /// gamma, in units of 1 / time (or its square): one value is taken as given, several
   /// are tried by schedule `grid`, none is learned.

@@ -82,7 +82,7 @@ void check_same_data(const nlohmann::json& before, const nlohmann::json& now,
 // A new run folder, or that of a run to be resumed with the trainer at its checkpoint.
 RunFolder open_folder(const FitRequest& request, const FitPlace& place,
                       const nlohmann::json& record, Trainer& trainer, Logger& logger) {
-  if (!place.resume) return RunFolder::create(place.directory, record);
+  if (!place.resume) return RunFolder::create(place.directory, record, place.overwrite);
   auto folder = RunFolder::open(place.directory);
   folder.lock();
   check_same_data(folder.read_record(), record, request);
@@ -99,7 +99,7 @@ RunFolder open_folder(const FitRequest& request, const FitPlace& place,
 FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   const auto start = Clock::now();
   const auto request = with_defaults(given);
-  if (!place.resume) RunFolder::check_free(place.directory);
+  if (!place.resume) RunFolder::check_free(place.directory, place.overwrite);
   check_paths(request.data);
   const DeviceStream stream(find_device(request.device));
   TrainingGroup group({request}, logger);

@@ -70,6 +70,7 @@ struct FitResult {
 struct FitPlace {
   std::string directory;  ///< run folder; made here, must not hold a run unless resumed
   bool resume = false;    ///< go on from the checkpoint of the folder
+  bool overwrite = false;         ///< in place of a run that the folder holds
   double checkpoint_seconds = 5;  ///< time between checkpoints
   /// Becomes true when the user wants to stop: a checkpoint is written after the epoch,
   /// and Interrupted is thrown.

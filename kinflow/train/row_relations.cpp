@@ -24,13 +24,13 @@ RelationshipFile read_matrix(const DependenceRequest& request, std::size_t numbe
       .path = request.relationships[number],
       .ids = request.relationship_ids.empty() ? "" : request.relationship_ids[number],
       .scale = request.relationship_scale};
-  auto found = rows.ids.empty()
+  auto found = request.relationship_by_position
                    ? relationship_by_position(wanted, rows.table_rows)
                    : relationship_for_table(wanted, {.source = table, .ids = rows.ids});
   note = std::move(found.note);
   auto matrix = std::move(found.matrix);
   const auto kept = static_cast<std::int64_t>(rows.kept_rows.size());
-  if (rows.ids.empty() && kept != rows.table_rows) {
+  if (request.relationship_by_position && kept != rows.table_rows) {
     matrix = select_rows(matrix, rows.kept_rows);
   }
   if (request.sparsify) {
@@ -60,11 +60,13 @@ at::Tensor read_components(const DependenceRequest& request, const TableRows& ro
                      file.columns, file.rows);
   const auto values =
       at::tensor(file.values, at::kDouble).view({file.rows, file.columns});
-  if (!rows.ids.empty()) {
+  if (!request.relationship_by_position) {
     if (file.ids.empty()) {
       throw InputError(file.source +
                        ": expected a column of ids to match the table's rows with, "
-                       "named as in --id or IID, found none");
+                       "named as in --id or IID, found none; where both have the same "
+                       "rows in the same order, give --relationship-by-position in "
+                       "place of --id");
     }
     const auto match = match_rows({.source = file.source, .ids = file.ids},
                                   {.source = table, .ids = rows.ids});

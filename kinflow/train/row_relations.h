@@ -24,9 +24,9 @@ struct RowRelations {
   std::vector<std::string> notes;               ///< lines for the user
 };
 
-/// Reads the relations of rows of a table. Rows with ids are matched by them, others by
-/// position: files then have a row for every row of the table, also for those that were
-/// dropped. Throws InputError, with the file's name.
+/// Reads the relations of rows of a table. Rows are matched by their ids, or by
+/// position where the request says so: files then have a row for every row of the
+/// table, also for those that were dropped. Throws InputError, with the file's name.
 /// @param table       its name, for messages
 /// @param minus_nine  of tables of principal components
 RowRelations read_relations(const DependenceRequest& request, const TableRows& rows,

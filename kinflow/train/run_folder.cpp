@@ -16,6 +16,7 @@
 #include "kinflow/core/input_file.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/output_folder.h"
+#include "kinflow/core/result_files.h"
 #include "kinflow/data/in_quotes.h"
 
 namespace kinflow {
@@ -37,10 +38,14 @@ std::string line_of(const EpochRecord& record) {
 bool has_failed(const RunFolder& folder) {
   try {
     const auto record = folder.read_record();
-    return record.is_object() && record.value("status", nlohmann::json()) == "failed";
+    return record.value("status", nlohmann::json()) == "failed";
   } catch (const InputError&) {
     return false;
   }
+}
+
+bool is_unfinished(const RunFolder& folder) {
+  return !has_failed(folder) && !exists(folder.model_path());
 }
 
 }  // namespace
@@ -53,15 +58,23 @@ RunFolder RunFolder::open(const std::string& directory) {
   return folder;
 }
 
-void RunFolder::check_free(const std::string& directory) {
+void RunFolder::check_free(const std::string& directory, bool overwrite) {
+  FolderLock::require_free(directory, "fit");
+  check_content(directory, overwrite);
+}
+
+void RunFolder::check_content(const std::string& directory, bool overwrite) {
   const RunFolder folder(directory);
-  if (exists(folder.record_path())) {
-    throw InputError(fmt::format(
-        "{}: already holds a run{}, or name another --out", directory,
-        has_failed(folder) ? " that failed; remove it" : "; go on with --resume"));
-  }
   if (exists(directory + "/sweep.json")) {
     throw InputError(directory + ": already holds a sweep; name another --out");
+  }
+  if (exists(folder.record_path())) {
+    if (overwrite) return;
+    throw InputError(
+        fmt::format("{}: already holds a run{}; {}give --overwrite to replace it, or "
+                    "another --out",
+                    directory, has_failed(folder) ? " that failed" : "",
+                    is_unfinished(folder) ? "go on with --resume, " : ""));
   }
   // What a process leaves that was killed before its record was there.
   require_free(directory, [](const std::string& name) {
@@ -69,9 +82,9 @@ void RunFolder::check_free(const std::string& directory) {
   });
 }
 
-RunFolder RunFolder::create(const std::string& directory,
-                            const nlohmann::json& record) {
-  check_free(directory);
+RunFolder RunFolder::create(const std::string& directory, const nlohmann::json& record,
+                            bool overwrite) {
+  check_free(directory, overwrite);
   std::error_code error;
   RunFolder folder(directory);
   folder.is_new_ = std::filesystem::create_directories(directory, error);
@@ -80,7 +93,8 @@ RunFolder RunFolder::create(const std::string& directory,
   }
   try {
     folder.lock();
-    check_free(directory);
+    check_content(directory, overwrite);
+    if (exists(folder.record_path())) remove_result(run_folder_files(directory));
     // A process that was killed before its record was there leaves a part of it.
     remove_unfinished_files(
         directory, std::filesystem::path(folder.record_path()).filename().string());
@@ -107,7 +121,9 @@ void RunFolder::discard_without_checkpoint() {
 void RunFolder::lock() { lock_ = FolderLock(directory_, "fit"); }
 
 nlohmann::json RunFolder::read_record() const {
-  return parse_json(read_whole_file(record_path()), record_path());
+  auto record = parse_json(read_whole_file(record_path()), record_path());
+  const JsonReader is_object(record, record_path());
+  return record;
 }
 
 void RunFolder::write_record(const nlohmann::json& record) const {
@@ -174,10 +190,15 @@ std::string model_path_of(const std::string& run_or_file) {
   if (exists(folder.model_path())) return folder.model_path();
   const auto record = folder.read_record();
   const auto error = record.find("error");
-  if (record.is_object() && error != record.end() && error->is_string()) {
+  if (error != record.end() && error->is_string()) {
     throw InputError(run_or_file +
                      ": expected a finished run, found one that failed: " +
                      error->get<std::string>());
+  }
+  if (FolderLock::is_taken(run_or_file)) {
+    throw InputError(run_or_file +
+                     ": expected a finished run, found one that another process is "
+                     "at work in");
   }
   throw InputError(
       run_or_file +

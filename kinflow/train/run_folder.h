@@ -17,11 +17,14 @@ class RunFolder {
  public:
   /// Opens a folder that holds a run; InputError where it does not.
   static RunFolder open(const std::string& directory);
-  /// InputError where the folder holds a run or anything else.
-  static void check_free(const std::string& directory);
+  /// InputError where the folder holds anything, but for a run that is overwritten, and
+  /// where another process works in it.
+  static void check_free(const std::string& directory, bool overwrite = false);
   /// Makes the folder, also its parents, with a first record, and locks it. InputError
-  /// where it is not free or cannot be written; then no new folder remains.
-  static RunFolder create(const std::string& directory, const nlohmann::json& record);
+  /// where it is not free or cannot be written; then no new folder remains. Removes the
+  /// files of a run that is overwritten.
+  static RunFolder create(const std::string& directory, const nlohmann::json& record,
+                          bool overwrite = false);
   /// Removes all files of a run that create() began unless it has a checkpoint to go on
   /// from, and the folder where it was new.
   void discard_without_checkpoint();
@@ -58,6 +61,9 @@ class RunFolder {
   void lock();
 
  private:
+  /// check_free() but for the lock.
+  static void check_content(const std::string& directory, bool overwrite);
+
   explicit RunFolder(std::string directory) : directory_(std::move(directory)) {}
   std::string directory_;
   bool is_new_ = false;

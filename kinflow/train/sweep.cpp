@@ -178,7 +178,7 @@ class Sweep {
         results_(request, folder_.results_path()) {}
 
   SweepResult run() {
-    if (!place_.resume) folder_.check_free();
+    if (!place_.resume) folder_.check_free(place_.overwrite);
     // What this machine lacks is found before anything is written.
     const DeviceStream stream(find_device(request_.runs.at(0).request.device));
     check_kernels_choice();
@@ -197,7 +197,8 @@ class Sweep {
                               {"commit", commit()},
                               {"specification", request_.specification},
                               {"data_hashes", hashes_},
-                              {"groups", groups_}});
+                              {"groups", groups_}},
+                             place_.overwrite);
     }
     logger_.info(fmt::format("{} run{} in {} training{}", request_.runs.size(),
                              request_.runs.size() == 1 ? "" : "s", groups_.size(),

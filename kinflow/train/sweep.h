@@ -29,6 +29,7 @@ struct SweepRequest {
 struct SweepPlace {
   std::string directory;
   bool resume = false;
+  bool overwrite = false;  ///< in place of a sweep that the folder holds
   double checkpoint_seconds = 30;
   const std::atomic<bool>* stop = nullptr;  ///< as in FitPlace
 };

@@ -42,13 +42,36 @@ std::string SweepFolder::checkpoint_path(std::size_t group) const {
   return fmt::format("{}/group{}.safetensors", directory_, group + 1);
 }
 
-void SweepFolder::check_free() const {
+bool SweepFolder::holds_sweep() const {
   std::error_code ignored;
-  if (fs::exists(record_path(), ignored)) {
-    throw InputError(directory_ +
-                     ": expected a folder without a sweep, found one (go on with: "
-                     "kinflow sweep --resume " +
-                     directory_ + ")");
+  return fs::exists(record_path(), ignored);
+}
+
+ResultFiles SweepFolder::files() const {
+  auto files = paths_between(directory_ + "/group", ".safetensors");
+  files.push_back(results_path());
+  for (const std::string ending : {"", ".new", ".old"}) {
+    const auto of_run = run_folder_files(best_path() + ending);
+    files.insert(files.end(), of_run.begin(), of_run.end());
+  }
+  // The last one, so that a killed process leaves what is still a sweep.
+  files.push_back(record_path());
+  return files;
+}
+
+void SweepFolder::check_free(bool overwrite) const {
+  FolderLock::require_free(directory_, "sweep");
+  check_content(overwrite);
+}
+
+void SweepFolder::check_content(bool overwrite) const {
+  std::error_code ignored;
+  if (holds_sweep() && overwrite) return;
+  if (holds_sweep()) {
+    throw InputError(fmt::format(
+        "{0}: already holds a sweep; go on with 'kinflow sweep --resume {0}', give "
+        "--overwrite to replace it, or another --out",
+        directory_));
   }
   for (const auto& path : {results_path(), best_path(), directory_ + "/run.json"}) {
     if (!fs::exists(path, ignored)) continue;
@@ -56,7 +79,7 @@ void SweepFolder::check_free() const {
   }
 }
 
-FolderLock SweepFolder::create(const nlohmann::json& record) const {
+FolderLock SweepFolder::create(const nlohmann::json& record, bool overwrite) const {
   std::error_code error;
   fs::create_directories(directory_, error);
   if (error) {
@@ -64,7 +87,8 @@ FolderLock SweepFolder::create(const nlohmann::json& record) const {
                                  directory_, error.message()));
   }
   FolderLock lock(directory_, "sweep");
-  check_free();
+  check_content(overwrite);
+  if (holds_sweep()) remove_result(files());
   write_file_atomically(record_path(), record.dump(1) + "\n");
   return lock;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kinflow/core/folder_lock.h"
+#include "kinflow/core/result_files.h"
 #include "kinflow/train/sweep.h"
 
 namespace kinflow {
@@ -22,13 +23,20 @@ class SweepFolder {
   std::string best_path() const { return directory_ + "/best"; }
   std::string checkpoint_path(std::size_t group) const;
 
-  /// InputError where there is a sweep, or something in the place of its results.
-  void check_free() const;
-  /// Makes the folder and takes the lock before the first file is written.
-  FolderLock create(const nlohmann::json& record) const;
+  /// InputError where there is a sweep that is not overwritten, or something in the
+  /// place of its results, and where another process works in the folder.
+  void check_free(bool overwrite) const;
+  /// Makes the folder and takes the lock before the first file is written. Removes the
+  /// files of a sweep that is overwritten.
+  FolderLock create(const nlohmann::json& record, bool overwrite) const;
   nlohmann::json read_record() const;
 
  private:
+  /// check_free() but for the lock.
+  void check_content(bool overwrite) const;
+  bool holds_sweep() const;
+  ResultFiles files() const;
+
   std::string directory_;
 };
 

@@ -123,10 +123,10 @@ TEST_F(BadInput, RelationshipMatrices) {
   const std::string table = write("t.csv", "a,b\n1,2\n2,1\n4,7\n");
   const auto refused = [&](const std::string& matrix, const Arguments& mentioned) {
     const std::string file = write("g.txt", matrix);
-    expect_refused(
-        Arguments{"fit", table, "--relationship", file, "--out", path("run")} +
-            small_fit(),
-        Arguments{file} + mentioned);
+    expect_refused(Arguments{"fit", table, "--relationship", file,
+                             "--relationship-by-position", "--out", path("run")} +
+                       small_fit(),
+                   Arguments{file} + mentioned);
   };
   refused("1 .5 .2\n.5 1 .1\n", {"expected a square matrix", "2 x 3"});
   refused("1 .5 .2\n.4 1 .1\n.2 .1 1\n",

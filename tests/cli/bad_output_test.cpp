@@ -38,7 +38,7 @@ TEST(BadOutput, AFolderThatHoldsARunIsNotOverwritten) {
   const auto& files = SharedFiles::get();
   const auto before = content_below(files.blocks_run);
   expect_refusal(folder, fit_into(files.blocks_run),
-                 {files.blocks_run, "already holds a run", "--resume"});
+                 {files.blocks_run, "already holds a run", "--overwrite"});
   EXPECT_TRUE(content_below(files.blocks_run) == before);
 }
 
@@ -78,7 +78,7 @@ TEST(BadOutput, ADiskThatFillsUpLeavesWhatWasThere) {
   const std::string run_folder = folder.path("run"), simulation = folder.path("sim");
   const auto before = content_below(folder.path());
   const std::vector<std::pair<Arguments, std::string>> cases = {
-      {sample_into(table), table},
+      {sample_into(table) + kOverwrite, table},
       {fit_into(run_folder), run_folder + "/run.json"},
       {{"simulate", "--rows", "100", "--out", simulation}, simulation + "/train.csv"}};
   for (const auto& [arguments, file] : cases) {

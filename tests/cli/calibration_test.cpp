@@ -55,10 +55,9 @@ TEST(CalibrationOfFits, TheRecordedNllIsThatOfTheModelOnTheValidationTable) {
     EXPECT_NEAR(score(blocks, files.blocks + "/valid.csv"),
                 record_in(blocks)["result"]["valid_nll_nats"].get<double>(), 1e-6);
     const auto related = folder.path("related" + members);
-    run_well(Arguments{"fit", files.relatives + "/train.csv", "--relationship",
-                       files.relatives + "/relationship.npy", "--valid",
+    run_well(Arguments{"fit", files.relatives + "/train.csv", "--valid",
                        files.relatives + "/valid.csv", "--out", related} +
-             small_fit({"--replicas", "4", "--ensemble", members}));
+             files.by_matrix() + small_fit({"--replicas", "4", "--ensemble", members}));
     EXPECT_NEAR(score(related, files.relatives + "/valid.csv"),
                 record_in(related)["result"]["valid_nll_nats"].get<double>(), 1e-6);
   }

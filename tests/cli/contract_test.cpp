@@ -141,11 +141,11 @@ TEST(Fit, GridWithPairsKeepsWholeGroupsApart) {
 TEST(Fit, AlternatingMovesTheParameterBetweenEpochsOfTheFlow) {
   const TemporaryFolder folder;
   const auto& files = SharedFiles::get();
-  fitted(
-      folder.path("run"),
-      {files.relatives + "/train.csv", "--relationship",
-       files.relatives + "/relationship.npy", "--valid", files.relatives + "/valid.csv",
-       "--schedule", "alternating", "--stage-epochs", "1", "--estimator", "memory"});
+  fitted(folder.path("run"),
+         Arguments{files.relatives + "/train.csv", "--valid",
+                   files.relatives + "/valid.csv", "--schedule", "alternating",
+                   "--stage-epochs", "1", "--estimator", "memory"} +
+             files.by_matrix());
   const auto lambda =
       numbers_in(folder.path("run/metrics.csv"), {"typical_parameter"}).values;
   EXPECT_EQ(lambda[0], lambda[1]);
@@ -219,12 +219,9 @@ TEST(Evaluate, JointLikelihoodFollowsTheParameter) {
   const auto& files = SharedFiles::get();
   const Arguments by_group = {"evaluate", files.blocks_run, files.blocks + "/train.csv",
                               "--group",  "group",          "--json"};
-  const Arguments by_matrix = {"evaluate",
-                               files.relatives_run,
-                               files.relatives + "/train.csv",
-                               "--relationship",
-                               files.relatives + "/relationship.npy",
-                               "--json"};
+  const Arguments by_matrix = Arguments{"evaluate", files.relatives_run,
+                                        files.relatives + "/train.csv", "--json"} +
+                              files.by_matrix();
   for (const auto& [arguments, independent] :
        {std::pair(by_group, "0"), std::pair(by_matrix, "1")}) {
     const Json learned = json_of(arguments);
@@ -299,7 +296,8 @@ TEST(Sample, RelativesAreDrawnTogetherOrGivenOthers) {
   const auto train = numbers_in(files.relatives + "/train.csv", {"x1", "x2"});
   write_table(folder.path("known.csv"), train.names,
               std::span(train.values).first(2 * 55));
-  const Arguments matrix = {"--relationship", files.relatives + "/relationship.npy"};
+  const Arguments matrix = {"--relationship", files.relatives + "/relationship.npy",
+                            "--relationship-by-position"};
   run_well(Arguments{"sample", files.relatives_run, "--given", folder.path("known.csv"),
                      "--rows", "5", "--out", folder.path("s.csv")} +
            matrix);

@@ -226,10 +226,10 @@ TEST_F(Families, MatchesAreCountedAndDecompositionsKept) {
   const auto matrix = folder_.write("dense.txt", text);
   const auto many = folder_.write("tall.csv", tall);
   const auto fit_it = [&](const std::string& run) {
-    const auto outcome =
-        kinflow::cli::run(Arguments{"fit", many, "--relationship", matrix, "--valid",
-                                    many, "--out", path(run)} +
-                          small_fit({}, "1"));
+    const auto outcome = kinflow::cli::run(
+        Arguments{"fit", many, "--relationship", matrix, "--relationship-by-position",
+                  "--valid", many, "--out", path(run)} +
+        small_fit({}, "1"));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_NE(outcome.err.find("rows matched by position"), std::string::npos);
     return outcome.err;
@@ -284,7 +284,10 @@ TEST_F(Families, WrongCombinationsAreRefused) {
   refused({"--time", "family", "--time-kernel", "exponential"},
           {"observed.csv:2", "a number or a date", "'f0'"});
   refused({"--group", "family", "--id", "person"}, {"--id", "--relationship"});
-  refused({"--relationship-pcs", eigenvec}, {"cohort.eigenvec", "450 rows", "600"});
+  refused({"--relationship-pcs", eigenvec, "--relationship-by-position"},
+          {"cohort.eigenvec", "450 rows", "600"});
+  refused({"--relationship-pcs", eigenvec},
+          {"--relationship-pcs", "--id COLUMN", "--relationship-by-position"});
   refused({"--relationship", fam, "--id", "person", "--relationship-ids", "a,b"},
           {"--relationship-ids", "one file for each"});
   refused({"--relationship", fam, "--id", "person", "--group", "house", "--solver",
@@ -313,7 +316,7 @@ TEST_F(Families, WrongCombinationsAreRefused) {
   const auto two = folder_.write("two.txt", "1 0.5\n0.5 1\n");
   expect_refusal(folder_,
                  {"sample", path("run"), "--rows", "2", "--relationship", two,
-                  "--parameter", "0.5", "--out", two},
+                  "--relationship-by-position", "--parameter", "0.5", "--out", two},
                  {"--out", "two.txt"});
   fitted("time", {"--time", "day", "--time-kernel", "exponential"});
   const Arguments evaluate = {"evaluate", path("time"), children, "--time", "day"};

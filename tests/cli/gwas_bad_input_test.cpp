@@ -68,7 +68,10 @@ class BadGwas : public testing::Test {
   }
   Arguments with_covar() const { return gwas({"--covar", path("c.tsv")}); }
   Arguments with_k(const Arguments& more = {}) const {
-    return gwas(Arguments{"--relationship", path("k.txt")} + more);
+    const bool has_ids =
+        std::find(more.begin(), more.end(), "--relationship-ids") != more.end();
+    const auto how = has_ids ? Arguments{} : Arguments{"--relationship-by-position"};
+    return gwas(Arguments{"--relationship", path("k.txt")} + how + more);
   }
   void expect_refused(const Arguments& arguments, const Arguments& mentioned) const {
     expect_refusal(folder_, arguments, mentioned);
@@ -84,7 +87,7 @@ class BadGwas : public testing::Test {
 
 TEST_F(BadGwas, TheDataAreGoodBeforeTheyAreSpoilt) {
   run_well(with_covar());
-  run_well(with_k());
+  run_well(with_k() + kOverwrite);
 }
 
 // ---- GEMMA's failures
@@ -301,7 +304,7 @@ TEST_F(BadGwas, ATimestampIsAsGoodACovariateAsItsSeconds) {
       return fmt::format("{:.3f}", start + 50 * std::stod(other[i + 1][3]));
     });
     write_tables();
-    run_well(with_covar());
+    run_well(with_covar() + kOverwrite);
     return p_of(path("o.assoc.tsv"));
   };
   expect_same_p(p_from(1.6e9), p_from(0), 1e-5);
@@ -327,7 +330,7 @@ TEST_F(BadGwas, NamesWithBlanks) {
             (std::vector<std::string>{"#FID", "IID", "my_trait", "y2"}));
   pheno_.front()[3] = "my_trait";
   write_tables();
-  expect_refused(gwas(), {"p.tsv", "'my_trait' twice"});
+  expect_refused(gwas() + kOverwrite, {"p.tsv", "'my_trait' twice"});
 }
 
 TEST_F(BadGwas, MoreTraitsThanPeople) {
@@ -414,30 +417,8 @@ TEST_F(BadGwas, AFlowLeavesRelationshipsOfTheSamePrefixAlone) {
   run_well(gwas(flow));
   EXPECT_TRUE(content_of(path("o.grm.bin")) == before);
   EXPECT_TRUE(fs::exists(path("o.flow.grm.bin")));
-  fs::remove_all(path("o.model"));
-  run_well(gwas(flow + Arguments{"--grm", path("o")}));
+  run_well(gwas(flow + Arguments{"--grm", path("o")}) + kOverwrite);
   EXPECT_TRUE(content_of(path("o.grm.bin")) == before);
-}
-
-TEST_F(BadGwas, AModelOfAnotherRun) {
-  const auto flow = [&](const Arguments& more) {
-    return Arguments{"gwas",  "--bfile", bfile_,      "--pheno", path("p.tsv"),
-                     "--out", path("o"), "--threads", "1"} +
-           small_flow("2") + more;
-  };
-  run_well(flow({}));
-  const auto outcome = run(flow({}));
-  EXPECT_NE(outcome.err.find("the flow is there already"), outcome.err.npos);
-  fs::remove(path("o.log"));
-  expect_refused(flow({"--seed", "3"}), {path("o.model"), "another run"});
-  expect_refused(flow({"--pheno-name", "y1"}), {path("o.model"), "another run"});
-  // The same traits with another relationship.
-  const auto before = content_below(folder_.path());
-  const auto other = run(flow({"--exclude", folder_.write("no.txt", "rs1 rs2\n")}));
-  EXPECT_EQ(other.exit_code, 2) << other.err;
-  EXPECT_NE(other.err.find("another relationship"), other.err.npos) << other.err;
-  fs::remove(path("no.txt"));
-  EXPECT_TRUE(content_below(folder_.path()) == before) << "files have changed";
 }
 
 /// Runs the binary with a limit on the size of files, which stands in for a disk that

@@ -119,10 +119,10 @@ class Gwas : public testing::Test {
   std::vector<double> p(const std::string& name) const {
     return p_of(path(name + ".assoc.tsv"));
   }
-  /// Runs a study of some traits and gives its p-values.
+  /// Runs a study of some traits, in place of an earlier one, and gives its p-values.
   std::vector<double> study(const std::string& name, const std::string& traits,
                             const Arguments& more) const {
-    run_well(cohort_.gwas(path(name), traits, more));
+    run_well(cohort_.gwas(path(name), traits, more + kOverwrite));
     return p(name);
   }
 

@@ -38,7 +38,7 @@ TEST_F(Gwas, WritesFilesThatAgreeWithEachOther) {
       EXPECT_EQ(content_of(path(set + ending)).substr(1, 3), "PNG") << set << ending;
     }
     run_well({"clump", path(set + ".assoc.tsv"), "--bfile", cohort_.bfile, "--p1",
-              "0.01", "--out", path("clumped")});
+              "0.01", "--out", path("clumped"), "--overwrite"});
     EXPECT_EQ(content_of(path(set + ".loci.tsv")),
               content_of(path("clumped.loci.tsv")));
     EXPECT_GT(lines_in(path(set + ".loci.tsv")), 1U);
@@ -87,7 +87,7 @@ TEST_F(Gwas, TablesMayHaveAnyOrderAndForm) {
       run_well(Arguments{"gwas", "--bfile", cohort_.bfile, "--pheno", file,
                          "--pheno-name", "trait1,trait2", "--covar", covariates,
                          "--out", path("b")} +
-               kPlain);
+               kPlain + kOverwrite);
       EXPECT_EQ(p("b"), expected) << separator << file;
     }
   }
@@ -232,9 +232,9 @@ class GwasOfKnownData : public Gwas {
   std::vector<double> of_kinflow(const std::string& traits, const std::string& test) {
     run_well(Arguments{"gwas", "--bfile", prefix_, "--pheno", path("p.tsv"),
                        "--pheno-name", traits, "--covar", path("c.tsv"),
-                       "--relationship", path("k.txt"), "--test", test, "--out",
-                       path("own")} +
-             kPlain);
+                       "--relationship", path("k.txt"), "--relationship-by-position",
+                       "--test", test, "--out", path("own")} +
+             kPlain + kOverwrite);
     return p("own");
   }
 
@@ -395,18 +395,16 @@ TEST_F(Gwas, PlinkClumpsItsTable) {
 TEST_F(Gwas, TestsTheLatentsOfAFlow) {
   for (const std::string schedule : {"baseline", "joint", "alternating"}) {
     SCOPED_TRACE(schedule);
-    run_well(cohort_.gwas(
-        path("a"), "trait1,trait2",
-        cohort_.covariates() + small_flow() + Arguments{"--schedule", schedule}));
+    run_well(cohort_.gwas(path("a"), "trait1,trait2",
+                          cohort_.covariates() + small_flow() +
+                              Arguments{"--schedule", schedule, "--overwrite"}));
     EXPECT_EQ(fs::exists(path("a.flow.grm.bin")), schedule != "baseline");
     EXPECT_TRUE(fs::exists(path("a.model/model.safetensors")));
     // The same latents, tested as they are.
     run_well(Arguments{"gwas", "--bfile", cohort_.bfile, "--pheno", path("a.pheno"),
                        "--keep", path("a.id"), "--out", path("b")} +
-             cohort_.covariates() + kPlain);
+             cohort_.covariates() + kPlain + kOverwrite);
     expect_same_p(p("a"), p("b"), 1e-6);
-    fs::remove_all(path("a.model"));
-    fs::remove(path("a.flow.grm.bin"));
   }
 }
 
@@ -431,8 +429,6 @@ TEST_F(Gwas, AFlowTakesARelationshipWithNegativeEigenvalues) {
   EXPECT_NE(outcome.err.find("negative eigenvalues"), std::string::npos) << outcome.err;
   EXPECT_TRUE(fs::exists(path("a.flow.grm.bin")));
 }
-
-// ---- runs that stop
 
 }  // namespace
 }  // namespace kinflow::cli

@@ -57,6 +57,14 @@ class Relatives : public testing::Test {
            more + small_fit();
   }
 
+  /// The matrix in the order of the table, without a word on whose rows they are.
+  std::string without_ids() const {
+    const auto copy = path("plain.npy");
+    std::filesystem::copy_file(SharedFiles::get().relatives + "/relationship.npy", copy,
+                               std::filesystem::copy_options::overwrite_existing);
+    return copy;
+  }
+
   static Json record_of(const std::string& run_folder) {
     return Json::parse(content_of(run_folder + "/run.json"));
   }
@@ -102,7 +110,8 @@ TEST_F(Relatives, EvaluatedByIdAreEvaluatedAsByPosition) {
   };
   const double by_position =
       joint(files.relatives + "/train.csv",
-            {"--relationship", files.relatives + "/relationship.npy"});
+            {"--relationship", files.relatives + "/relationship.npy",
+             "--relationship-by-position"});
   EXPECT_NEAR(joint(named, {"--relationship", reversed, "--id", "person"}), by_position,
               1e-7);
 }
@@ -145,12 +154,12 @@ TEST_F(Relatives, IdsThatDoNotFitAreRefused) {
           {"t.csv", "found 1 of 3 that it has not: 'nobody'"});
   refused(write("p1,1,2\np2,2,1\np1,4,7\n"), by_id,
           {"t.csv", "expected different ids, found 'p1' in rows 1 and 3"});
-  refused(named, {"--relationship", reversed, "--columns", "x1,x2"},
-          {"expected a 60 x 60 matrix", "found 61 x 61", "--id COLUMN"});
-  refused(named,
-          {"--relationship", SharedFiles::get().relatives + "/relationship.npy", "--id",
-           "family,person"},
-          {"expected ids", "--relationship-ids FILE"});
+  refused(
+      named,
+      {"--relationship", reversed, "--columns", "x1,x2", "--relationship-by-position"},
+      {"expected a 60 x 60 matrix", "found 61 x 61", "--id COLUMN"});
+  refused(named, {"--relationship", without_ids(), "--id", "family,person"},
+          {"expected ids", "--relationship-ids FILE", "--relationship-by-position"});
   refused(named, {"--relationship", reversed, "--id", "who"}, {"'who'"});
   refused(named, {"--independent", "--id", "person"}, {"--id", "--relationship"});
   refused(named, {"--relationship", reversed, "--id", "family,person,x1"},

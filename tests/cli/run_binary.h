@@ -22,6 +22,8 @@ namespace kinflow::cli {
 
 using Arguments = std::vector<std::string>;
 
+inline const Arguments kOverwrite = {"--overwrite"};
+
 inline Arguments operator+(Arguments left, const Arguments& right) {
   left.insert(left.end(), right.begin(), right.end());
   return left;
@@ -180,6 +182,11 @@ class SharedFiles {
   const std::string ensemble_run;               ///< of three members, on `blocks`
   static constexpr int kRows = 200, kRelatives = 60;
 
+  /// How the rows of `relatives` depend.
+  Arguments by_matrix() const {
+    return {"--relationship", relatives + "/relationship.npy", "--id", "id"};
+  }
+
  private:
   SharedFiles()
       : blocks(folder_.path("blocks")),
@@ -202,10 +209,9 @@ class SharedFiles {
     run_well(Arguments{"fit", blocks + "/train.csv", "--group", "group", "--valid",
                        blocks + "/valid.csv", "--no-calibrate", "--out", plain_run} +
              small_fit());
-    run_well(Arguments{"fit", relatives + "/train.csv", "--relationship",
-                       relatives + "/relationship.npy", "--valid",
+    run_well(Arguments{"fit", relatives + "/train.csv", "--valid",
                        relatives + "/valid.csv", "--out", relatives_run} +
-             small_fit());
+             by_matrix() + small_fit());
     run_well(Arguments{"fit", blocks + "/train.csv", "--group", "group", "--valid",
                        blocks + "/valid.csv", "--schedule", "grid", "--grid",
                        "0.2,0.4,0.6,0.8", "--ensemble", "3", "--out", ensemble_run} +

@@ -56,13 +56,36 @@ TEST(MatchRows, UnknownAndRepeatedIdsAreNamed) {
       "t.csv: expected ids that g.grm.bin has, found 2 of 3 that it has not: 'x', "
       "'y'");
   EXPECT_EQ(
-      error(file, {{"", "1"}, {"", "2"}, {"", "3"}, {"", "4"}, {"", "5"}, {"", "6"}}),
-      "t.csv: expected ids that g.grm.bin has, found 6 of 6 that it has not: '1', "
+      error(file, {{"", "a"},
+                   {"", "1"},
+                   {"", "2"},
+                   {"", "3"},
+                   {"", "4"},
+                   {"", "5"},
+                   {"", "6"}}),
+      "t.csv: expected ids that g.grm.bin has, found 6 of 7 that it has not: '1', "
       "'2', '3', '4', '5', ...");
   EXPECT_EQ(
       error(file, {{"", "b"}, {"", "a"}, {"", "b"}}),
       "t.csv: expected different ids, found 'b' in rows 1 and 3 (of those without "
       "missing values)");
+}
+
+TEST(MatchRows, WhereNobodyMatchesTheFileIsBlamedAndTheReasonGiven) {
+  EXPECT_EQ(error(matrix({{"", "a"}, {"", "b"}}), {{"", "1"}, {"", "2"}}),
+            "g.grm.bin: expected ids of t.csv such as '1', found none of them; the "
+            "first id is 'a'");
+  EXPECT_EQ(error(matrix({{"f", "a"}, {"f", "b"}}), {{"g", "b"}}),
+            "g.grm.bin: expected ids of t.csv such as 'g b', found none of them; the "
+            "first id is 'f a'; only the families differ, as in 'f b' and 'g b'");
+  EXPECT_EQ(error(matrix({{"f", "a"}, {"f", "b"}}), {{"", "f_b"}}),
+            "g.grm.bin: expected ids of t.csv such as 'f_b', found none of them; the "
+            "first id is 'f a'; t.csv has family and individual in one id, 'f_b' for "
+            "'f b' of g.grm.bin");
+  EXPECT_EQ(error(matrix({{"f", "a"}, {"h", "b"}}), {{"", "h"}}),
+            "g.grm.bin: expected ids of t.csv such as 'h', found none of them; the "
+            "first id is 'f a'; t.csv has families in place of individuals, 'h' for "
+            "'h b' of g.grm.bin");
 }
 
 TEST(RelationshipForTable, RowsFollowTheTableAndTheScaleTheFile) {
@@ -94,7 +117,8 @@ TEST(RelationshipForTable, AMatrixWithoutIdsAsksForThem) {
       }),
       path +
           ": expected ids to match the table's rows with, found none; give "
-          "--relationship-ids FILE");
+          "--relationship-ids FILE, or --relationship-by-position in place of --id "
+          "where both have the same rows in the same order");
 }
 
 TEST(RelationshipForTable, SparseMatricesStaySparse) {

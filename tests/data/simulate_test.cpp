@@ -288,9 +288,13 @@ TEST(WriteSimulation, RelationshipsReadBack) {
       simulate({.dependence = SimulatedDependence::relationship, .rows = 40});
   write_simulation(folder.path(), simulation);
   EXPECT_EQ(read_table(folder.path("train.csv")).names(),
-            (std::vector<std::string>{"x1", "x2"}));
-  EXPECT_EQ(to_dense(read_relationship(folder.path("relationship.npy"))),
-            simulation.relationship);
+            (std::vector<std::string>{"x1", "x2", "id"}));
+  const auto file = read_relationship(folder.path("relationship.npy"));
+  EXPECT_EQ(to_dense(file), simulation.relationship);
+  const auto ids = labels(read_table(folder.path("train.csv")), "id");
+  ASSERT_EQ(file.ids.size(), ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    EXPECT_EQ(file.ids[i].individual, ids[i]);
   const auto truth = nlohmann::json::parse(content_of(folder.path("truth.json")));
   EXPECT_EQ(truth["lambda"], simulation.lambda);
 }

@@ -103,6 +103,7 @@ TEST(PaperProtocol, HasTheTrainingsOfAppendixB) {
   }
   settings.dependence = {};
   settings.dependence.relationships = {"g.npy"};
+  settings.dependence.id = {"id"};
   const auto alternating = paper_alternating(settings);
   EXPECT_EQ(alternating.runs.size(), 4u * 4 * 3);
   for (const auto& run : alternating.runs) {
@@ -272,6 +273,7 @@ TEST_F(Studies, DefaultIsWhatFitGivesOnTheSameFiles) {
       settings.dependence = in_blocks();
     } else {
       settings.dependence.relationships = {data + "/relationship.npy"};
+      settings.dependence.id = {"id"};
       settings.dependence.cache = "none";
     }
     auto request = small_methods(settings)[1].runs.front();

@@ -94,6 +94,7 @@ TEST(PlanReplicas, ThereAreEightUnlessAGridHasValuesToTry) {
   EXPECT_EQ(plan_replicas(with_defaults(request)).size(), 1u);
   request.data.dependence = {};
   request.data.dependence.relationships = {"g.npy"};
+  request.data.dependence.id = {"id"};
   request.train = default_train_options(request.data.dependence);
   const auto related = plan_replicas(with_defaults(request));
   ASSERT_EQ(related.size(), 8u);

@@ -166,7 +166,9 @@ class Loop {
 
 RunFolder open_folder(const ImageFitRequest& request, const FitPlace& place,
                       const nlohmann::json& record, ImageRun& run, Logger& logger) {
-  if (!place.resume) return RunFolder::create(place.directory, record);
+  if (!place.resume) {
+    return RunFolder::create(place.directory, record, place.overwrite);
+  }
   auto folder = RunFolder::open(place.directory);
   folder.lock();
   const auto before = folder.read_record();
@@ -281,7 +283,7 @@ ImageFitResult finished_fit(const ImageFitRequest& request, const ImageFitData& 
 ImageFitResult fit_images(const ImageFitRequest& given, const FitPlace& place,
                           Logger& logger) {
   const auto request = with_defaults(given);
-  if (!place.resume) RunFolder::check_free(place.directory);
+  if (!place.resume) RunFolder::check_free(place.directory, place.overwrite);
   check_paths(request);
   set_threads(request.threads);
   find_device(request.device);
@@ -292,7 +294,7 @@ ImageFitResult fit_images(const ImageFitRequest& given, const ImageFitData& data
                           const FitPlace& place, Logger& logger) {
   const auto start = Clock::now();
   auto request = with_defaults(given);
-  if (!place.resume) RunFolder::check_free(place.directory);
+  if (!place.resume) RunFolder::check_free(place.directory, place.overwrite);
   set_threads(request.threads);
   const auto device = find_device(request.device);
   check_flow(request, data);

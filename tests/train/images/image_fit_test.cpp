@@ -158,7 +158,8 @@ TEST_F(ImageFit, ADivergingTrainingFailsAndSaysSo) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path("run/model.safetensors")));
   EXPECT_EQ(input_error_of([&] { fit(request, "run"); }),
             folder_.path("run") +
-                ": already holds a run that failed; remove it, or name another --out");
+                ": already holds a run that failed; give --overwrite to replace it, or "
+                "another --out");
 }
 
 TEST_F(ImageFit, EpochsAreInProportionToTheTimeAndAtMostAsManyAsAskedFor) {
