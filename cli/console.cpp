@@ -17,9 +17,7 @@ constexpr std::chrono::seconds kLineInterval{10};
 std::string text_of(const Progress& progress) {
   auto text = fmt::format("{} {}/{}", progress.unit, progress.done, progress.total);
   if (!progress.status.empty()) text += "  " + progress.status;
-  if (progress.seconds_left >= 0 && progress.done < progress.total) {
-    text += "  " + format_duration(progress.seconds_left) + " left";
-  }
+  if (const auto left = time_left_text(progress); !left.empty()) text += "  " + left;
   return text;
 }
 

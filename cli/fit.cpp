@@ -58,11 +58,10 @@ void fit_table(const FitVerbGiven& given, const CLI::App& verb, Console& console
       place.resume ? read_run_request(given.resume) : given.fit.resolve();
   const auto result = fit(chosen, place, console);
   const auto members = result.model.members();
-  fmt::print("{}: valid NLL {:.4f} nats at epoch {} of {}, {}{}, {} s\n",
-             place.directory, result.valid_nll_nats, result.best_epoch, result.epochs,
+  fmt::print("{}: {}, {}{}, {:.1f} s\n", place.directory, score_line(result),
              result.model.dependence.summary(),
              members > 1 ? fmt::format(", mixture of {} members", members) : "",
-             fmt::format("{:.1f}", result.seconds));
+             result.seconds);
 }
 
 void fit_image_set(const FitVerbGiven& given, const CLI::App& verb, Console& console) {
@@ -75,7 +74,8 @@ void fit_image_set(const FitVerbGiven& given, const CLI::App& verb, Console& con
   }
   const auto result = fit_images(chosen, place, console);
   fmt::print(
-      "{}: valid NLL {:.4f} nats, {:.4f} bits per dimension, at epoch {} of {}, "
+      "{}: valid NLL {:.4f} nats of single images, {:.4f} bits per dimension, at epoch "
+      "{} of {}, "
       "{}, {:.1f} s\n",
       place.directory, result.valid_nll_nats, result.valid_bits_per_dimension,
       result.best_epoch, result.epochs, result.model.dependence.summary(),

@@ -16,6 +16,7 @@
 #include "kinflow/train/model.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/run_folder.h"
+#include "kinflow/train/valid_score.h"
 
 namespace kinflow::cli {
 namespace {
@@ -50,11 +51,13 @@ std::string calibration_line(const Model& model) {
 
 nlohmann::json members_json(const Model& model) {
   auto members = nlohmann::json::array();
+  const auto score_key = valid_score_key(valid_score_of(model.record));
   for (std::int64_t member = 0; member < model.members(); ++member) {
     const auto learned = model.dependence_of(member);
     members.push_back({{"replica", of_member(model, member, "replica")},
                        {"best_epoch", of_member(model, member, "best_epoch")},
-                       {"valid_nll_nats", of_member(model, member, "valid_nll_nats")},
+                       {score_key, of_member(model, member, score_key)},
+                       {"restarts", of_member(model, member, "restarts")},
                        {"calibration", calibration_json(model, member)},
                        {"typical_parameter", learned.typical_parameter()},
                        {"dependence_parameters", learned.parameters}});
@@ -63,14 +66,15 @@ nlohmann::json members_json(const Model& model) {
 }
 
 void print_json(const Model& model, const std::string& run) {
-  const nlohmann::json json = {{"columns", model.columns},
-                               {"context_columns", model.context_columns},
-                               {"flow", to_json(model.flow->options())},
-                               {"parameters", model.flow->values().size(1)},
-                               {"dependence", dependence_json(model.dependence)},
-                               {"members", members_json(model)},
-                               {"record", model.record},
-                               {"history", history_json(run)}};
+  const nlohmann::json json = {
+      {"columns", model.columns},
+      {"context_columns", model.context_columns},
+      {"flow", to_json(model.flow->options())},
+      {"parameters", model.flow->values().size(1)},
+      {"dependence", dependence_json(model.dependence)},
+      {"members", members_json(model)},
+      {"record", model.record},
+      {"history", history_json(run, valid_score_of(model.record))}};
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -156,10 +160,32 @@ void print_inference(const nlohmann::json& record) {
   }
 }
 
+// Empty where no replica ever diverged.
+std::string restarts_line(const nlohmann::json& record) {
+  const auto count = [&](const std::string& key) {
+    const auto found = record.find(key);
+    return found != record.end() && found->is_number_integer()
+               ? found->get<std::int64_t>()
+               : 0;
+  };
+  const auto restarts = count("restarts"), lost = count("lost_replicas");
+  if (restarts == 0 && lost == 0) return "";
+  auto line = fmt::format(
+      "{} of replicas that diverged, from their best weights with a tenth of the "
+      "learning rate",
+      restarts);
+  if (lost > 0) {
+    line += fmt::format("; {} {} left out", lost,
+                        lost == 1 ? "replica is" : "replicas are");
+  }
+  return line;
+}
+
 void print_members(const Model& model) {
   const auto name = model.dependence.typical_name();
+  const auto score = valid_score_of(model.record);
   std::vector<TableColumn> columns = {
-      {"member"}, {"replica"}, {"best epoch"}, {"valid NLL"}};
+      {"member"}, {"replica"}, {"best epoch"}, {valid_score_label(score)}};
   if (!name.empty()) columns.push_back({"typical " + name});
   TextTable table(columns);
   const auto shown = [](const nlohmann::json& value) {
@@ -167,10 +193,10 @@ void print_members(const Model& model) {
     return value.is_number() ? value.dump() : std::string("?");
   };
   for (std::int64_t member = 0; member < model.members(); ++member) {
-    std::vector<std::string> row = {std::to_string(member + 1),
-                                    shown(of_member(model, member, "replica")),
-                                    shown(of_member(model, member, "best_epoch")),
-                                    shown(of_member(model, member, "valid_nll_nats"))};
+    std::vector<std::string> row = {
+        std::to_string(member + 1), shown(of_member(model, member, "replica")),
+        shown(of_member(model, member, "best_epoch")),
+        shown(of_member(model, member, valid_score_key(score)))};
     if (!name.empty()) {
       row.push_back(
           fmt::format("{:.4f}", model.dependence_of(member).typical_parameter()));
@@ -194,15 +220,25 @@ void print_text(const Model& model, const std::string& run) {
   const auto of_record = [&](const std::string& pointer) {
     return text_at(model.record, pointer);
   };
+  const auto score = valid_score_of(model.record);
   add("validation",
-      fmt::format("NLL {} nats at epoch {} of {}", of_record("/valid_nll_nats"),
-                  of_record("/best_epoch"), of_record("/epochs")));
+      fmt::format("{} {} nats at epoch {} of {}{}", valid_score_label(score),
+                  of_record("/" + valid_score_key(score)), of_record("/best_epoch"),
+                  of_record("/epochs"),
+                  score == ValidScore::joint
+                      ? "; all rows scored together, not to be compared with the NLL "
+                        "of single rows"
+                      : ""));
+  if (const auto late = late_best_line(model.record); !late.empty()) {
+    table.add_row({"", late});
+  }
   add("rows", fmt::format("{} for training, {} for validation",
                           of_record("/train_rows"), of_record("/valid_rows")));
   add("training", fmt::format("schedule {}, estimator {}, seed {}",
                               of_record("/request/train/schedule"),
                               of_record("/request/train/estimator"),
                               of_record("/request/train/seed")));
+  add("restarts", restarts_line(model.record));
   if (model.record.contains("inference")) {
     add("likelihood",
         fmt::format("{} nats, AIC {}, BIC {} with {} parameters",
@@ -219,7 +255,7 @@ void print_text(const Model& model, const std::string& run) {
   }
   if (dependence.kind == DependenceKind::blocks) print_blocks(dependence);
   print_inference(model.record);
-  print_history(run);
+  print_history(run, score);
 }
 
 }  // namespace

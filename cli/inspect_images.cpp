@@ -19,7 +19,7 @@ void print_json(const ImageModel& model, const std::string& run) {
                                {"prepare", to_json(model.prepare)},
                                {"dependence", dependence_json(model.dependence)},
                                {"record", model.record},
-                               {"history", history_json(run)}};
+                               {"history", history_json(run, ValidScore::rows)}};
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -31,15 +31,19 @@ void add_training(TextTable& table, const nlohmann::json& record) {
   if (!record.contains("epochs")) {
     table.add_row(
         {"validation",
-         fmt::format("NLL {} nats, at epoch {}, the best so far",
+         fmt::format("NLL {} nats of single images, at epoch {}, the best so far",
                      of_record("/valid_nll_nats"), of_record("/best_epoch"))});
     return;
   }
   table.add_row(
       {"validation",
-       fmt::format("NLL {} nats, {} bits per dimension, at epoch {} of {}",
+       fmt::format("NLL {} nats of single images, {} bits per dimension, at epoch {} "
+                   "of {}",
                    of_record("/valid_nll_nats"), of_record("/valid_bits_per_dimension"),
                    of_record("/best_epoch"), of_record("/epochs"))});
+  if (const auto late = late_best_line(record); !late.empty()) {
+    table.add_row({"", late});
+  }
   table.add_row(
       {"data", fmt::format("{} images of {} people for training, {} of {} for "
                            "validation",
@@ -71,7 +75,7 @@ void print_text(const ImageModel& model, const std::string& run) {
   add_training(table, model.record);
   fmt::print("{}", table.plain());
   if (model.dependence.kind == DependenceKind::blocks) print_blocks(model.dependence);
-  print_history(run);
+  print_history(run, ValidScore::rows);
 }
 
 }  // namespace

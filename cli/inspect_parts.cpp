@@ -10,7 +10,9 @@
 #include "kinflow/core/log.h"
 #include "kinflow/data/table.h"
 #include "kinflow/report/text_table.h"
+#include "kinflow/train/late_best.h"
 #include "kinflow/train/names.h"
+#include "kinflow/train/options.h"
 #include "kinflow/train/run_folder.h"
 
 namespace kinflow::cli {
@@ -59,19 +61,24 @@ nlohmann::json dependence_json(const LearnedDependence& dependence) {
   return json;
 }
 
-nlohmann::json history_json(const std::string& run) {
+nlohmann::json history_json(const std::string& run, ValidScore score) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(run, ignored)) return nlohmann::json::array();
   const auto table = read_table(RunFolder::open(run).metrics_path());
   auto history = nlohmann::json::array();
+  // Runs of before had one name for both scores.
+  const auto key = valid_score_key(score);
+  const auto& names = table.names();
+  const bool is_named = std::find(names.begin(), names.end(), key) != names.end();
+  const auto column = is_named ? key : valid_score_key(ValidScore::rows);
   const auto numbers =
-      numeric_matrix(table, {"epoch", "replica", "valid_nll_nats", "typical_parameter"},
+      numeric_matrix(table, {"epoch", "replica", column, "typical_parameter"},
                      {.missing = MissingPolicy::drop});
   for (std::int64_t i = 0; i < numbers.rows; ++i) {
     const auto* row = &numbers.values[static_cast<std::size_t>(4 * i)];
     history.push_back({{"epoch", static_cast<std::int64_t>(row[0])},
                        {"replica", static_cast<std::int64_t>(row[1])},
-                       {"valid_nll_nats", row[2]},
+                       {key, row[2]},
                        {"typical_parameter", row[3]}});
   }
   return history;
@@ -103,18 +110,31 @@ void print_blocks(const LearnedDependence& dependence) {
   }
 }
 
-void print_history(const std::string& run) {
-  const auto history = history_json(run);
+void print_history(const std::string& run, ValidScore score) {
+  const auto history = history_json(run, score);
   if (history.empty()) return;
-  TextTable epochs({{"epoch"}, {"replica"}, {"valid NLL"}, {"typical parameter"}});
+  TextTable epochs(
+      {{"epoch"}, {"replica"}, {valid_score_label(score)}, {"typical parameter"}});
   const std::size_t stride = std::max<std::size_t>(1, history.size() / 10);
   for (std::size_t i = 0; i < history.size(); i += stride) {
     const auto& row = history[i];
     epochs.add_row({row["epoch"].dump(), row["replica"].dump(),
-                    fmt::format("{:.4f}", row["valid_nll_nats"].get<double>()),
+                    fmt::format("{:.4f}", row[valid_score_key(score)].get<double>()),
                     fmt::format("{:.4f}", row["typical_parameter"].get<double>())});
   }
   fmt::print("\n{}", epochs.plain());
+}
+
+std::string late_best_line(const nlohmann::json& record) {
+  const auto at = [&](const std::string& pointer, std::int64_t otherwise) {
+    const nlohmann::json::json_pointer place(pointer);
+    if (!record.contains(place) || !record.at(place).is_number_integer()) {
+      return otherwise;
+    }
+    return record.at(place).get<std::int64_t>();
+  };
+  return late_best_hint(at("/best_epoch", 0), at("/request/train/epochs", kManySteps),
+                        at("/request/train/patience", kManySteps));
 }
 
 }  // namespace kinflow::cli

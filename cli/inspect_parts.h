@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kinflow/train/learned_dependence.h"
+#include "kinflow/train/valid_score.h"
 
 namespace kinflow::cli {
 
@@ -12,7 +13,8 @@ nlohmann::json dependence_json(const LearnedDependence& dependence);
 
 /// The columns of metrics.csv, for a run folder, without epochs that have no validation
 /// NLL.
-nlohmann::json history_json(const std::string& run);
+/// @param score  that the run has
+nlohmann::json history_json(const std::string& run, ValidScore score);
 
 /// A value of the record, which may hold anything; "?" where it does not have it.
 std::string text_at(const nlohmann::json& record, const std::string& pointer);
@@ -21,6 +23,10 @@ std::string text_at(const nlohmann::json& record, const std::string& pointer);
 void print_blocks(const LearnedDependence& dependence);
 
 /// A table of some epochs, for a run folder.
-void print_history(const std::string& run);
+void print_history(const std::string& run, ValidScore score);
+
+/// "the best epoch is ..." for a record, which may hold anything, of a training that
+/// ended while it still improved; else empty.
+std::string late_best_line(const nlohmann::json& record);
 
 }  // namespace kinflow::cli

@@ -265,14 +265,18 @@ void run(SweepGiven given, bool resume, bool has_device, Console& console) {
                              .checkpoint_seconds = given.checkpoint_seconds,
                              .stop = &stop_requested(kStopsAfterEpoch)},
                             console);
-  if (result.best_run < 0) {
+  if (result.best.empty()) {
     throw NumericalError(directory + ": all runs failed; results.csv says why");
   }
-  fmt::print(
-      "{}: {} runs{}, best run {} with valid NLL {:.4f} nats in {}/best, {:.1f} s\n",
-      directory, result.runs,
-      result.failed > 0 ? fmt::format(" ({} failed)", result.failed) : "",
-      result.best_run + 1, result.valid_nll_nats, directory, result.seconds);
+  std::vector<std::string> best;
+  for (const auto& one : result.best) {
+    best.push_back(fmt::format("best run {} with {} {:.4f} nats in {}", one.run + 1,
+                               valid_score_label(one.score), one.valid_nll_nats,
+                               one.directory));
+  }
+  fmt::print("{}: {} runs{}, {}, {:.1f} s\n", directory, result.runs,
+             result.failed > 0 ? fmt::format(" ({} failed)", result.failed) : "",
+             fmt::join(best, "; "), result.seconds);
 }
 
 }  // namespace

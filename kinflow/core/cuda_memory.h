@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 #include <shared_mutex>
@@ -40,6 +41,27 @@ inline void wait_for_device() {
   cudaDeviceSynchronize();
 }
 
+/// Who is asked for memory where the device has none left: another allocator may keep
+/// some that nobody uses. Null: nobody.
+inline std::atomic<void (*)()>& keeper_of_free_memory() {
+  static std::atomic<void (*)()> give_back = nullptr;
+  return give_back;
+}
+
+/// Device memory, which does not wait for work on the device.
+inline void* take_device_memory(std::size_t bytes) {
+  void* memory = nullptr;
+  auto status = cudaMallocAsync(&memory, bytes, nullptr);
+  if (auto* const give_back = keeper_of_free_memory().load();
+      status == cudaErrorMemoryAllocation && give_back != nullptr) {
+    cudaGetLastError();  // this failure is not that of the next call
+    give_back();
+    status = cudaMallocAsync(&memory, bytes, nullptr);
+  }
+  check_cuda(status, "taking device memory");
+  return memory;
+}
+
 /// An array in device memory, owned. Taking and giving back memory does not wait for
 /// work on the device: call wait_for_device() where some may still use the array.
 template <typename T>
@@ -48,10 +70,7 @@ class DeviceArray {
   DeviceArray() = default;
   explicit DeviceArray(std::size_t count) : count_(count) {
     if (count == 0) return;
-    void* memory = nullptr;
-    check_cuda(cudaMallocAsync(&memory, count * sizeof(T), nullptr),
-               "taking device memory");
-    data_ = static_cast<T*>(memory);
+    data_ = static_cast<T*>(take_device_memory(count * sizeof(T)));
     wait_for_uploads();
   }
   explicit DeviceArray(const std::vector<T>& values) : DeviceArray(values.size()) {

@@ -25,6 +25,17 @@ std::string format_duration(double seconds) {
   return fmt::format("{}:{:02}", minutes, whole % 60);
 }
 
+std::string time_left_text(const Progress& progress) {
+  if (progress.seconds_left < 0 || progress.done >= progress.total) return "";
+  const auto most = format_duration(progress.seconds_left) + " left";
+  if (progress.least_seconds_left < 0) return most;
+  const auto least = format_duration(progress.least_seconds_left);
+  if (progress.least_seconds_left < 1 || least + " left" == most) {
+    return "at most " + most;
+  }
+  return least + " to at most " + most;
+}
+
 std::string format_rough_duration(double seconds) {
   if (seconds < 90) return fmt::format("{:.0f} s", std::max(seconds, 1.0));
   if (seconds < 90 * 60) return fmt::format("{:.0f} min", seconds / 60);

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 #include <span>
@@ -18,6 +17,7 @@
 #include "kinflow/core/map_in_order.h"
 #include "kinflow/core/one_thread.h"
 #include "kinflow/core/random.h"
+#include "kinflow/core/time_left.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/table_reader.h"
 #include "kinflow/data/text_lines.h"
@@ -53,15 +53,15 @@ class StreamProgress {
 
   void report(double done, double total, const std::string& unit,
               const std::string& status) {
-    const double seconds = seconds_so_far();
-    if (seconds < kSilentSeconds || done >= total) return;
+    time_left_.observe(done);
+    if (seconds_since(start_) < kSilentSeconds || done >= total) return;
     was_reported_ = true;
     // The whole is reported at the end only, whatever the numbers are rounded to.
     progress_.done = static_cast<std::int64_t>(done);
     progress_.total = static_cast<std::int64_t>(std::ceil(total));
     progress_.unit = unit;
     progress_.status = status;
-    progress_.seconds_left = done > 0 ? seconds * (total - done) / done : -1;
+    progress_.seconds_left = time_left_.seconds_for(total - done);
     logger_.progress(progress_);
   }
 
@@ -74,14 +74,10 @@ class StreamProgress {
 
  private:
   static constexpr double kSilentSeconds = 2;
-  using Clock = std::chrono::steady_clock;
-
-  double seconds_so_far() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-  }
 
   Logger& logger_;
-  Clock::time_point start_ = Clock::now();
+  const Clock::time_point start_ = Clock::now();
+  TimeLeft time_left_;
   Progress progress_;
   bool was_reported_ = false;
 };

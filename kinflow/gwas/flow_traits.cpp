@@ -106,9 +106,7 @@ NamedColumns latents_of_flow(const FlowTraits& given, const std::atomic<bool>* s
     const auto result =
         fit(request, {.directory = given.directory, .resume = is_there, .stop = stop},
             logger);
-    logger.info(fmt::format("{}: valid NLL {} nats at epoch {} of {}, {}, {:.1f} s",
-                            given.directory, format_nats(result.valid_nll_nats),
-                            result.best_epoch, result.epochs,
+    logger.info(fmt::format("{}: {}, {}, {:.1f} s", given.directory, score_line(result),
                             result.model.dependence.summary(), result.seconds));
   }
   const auto model = load_model(model_path_of(given.directory), at::kCPU, at::kDouble);

@@ -2,10 +2,10 @@
 #include "kinflow/gwas/gwas.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -15,8 +15,10 @@
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/blas_threads.h"
+#include "kinflow/core/clock.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/hash.h"
+#include "kinflow/core/time_left.h"
 #include "kinflow/core/version.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/read_relationship.h"
@@ -34,7 +36,6 @@
 namespace kinflow {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 
 void warn_of_null_models(const std::vector<NullModel>& models, const std::string& group,
                          Logger& logger) {
@@ -278,15 +279,16 @@ class Study {
     const BlasInCallingThread one_thread;
     const auto covariates =
         with_intercept(inputs_.people().covariates, inputs_.count());
-    const auto start = Clock::now();
-    const auto done_before = partial.done();
-    if (done_before > 0) {
-      log_.info(fmt::format("going on after {} variants", done_before));
+    if (partial.done() > 0) {
+      log_.info(fmt::format("going on after {} variants", partial.done()));
     }
     std::int64_t end_of_group = 0;
+    ScanPace pace{.set_up_start = Clock::now(),
+                  .groups_left = std::ssize(inputs_.groups())};
     const auto is_wanted = [&](const VariantGroup& group) {
       end_of_group += static_cast<std::int64_t>(group.variants.size());
       can_go_on_ = false;
+      --pace.groups_left;
       return end_of_group > partial.done();
     };
     inputs_.visit_groups(is_wanted, [&](const VariantGroup& group,
@@ -301,14 +303,18 @@ class Study {
           end_of_group - static_cast<std::int64_t>(group.variants.size());
       const auto done = (partial.done() - start_of_group) / kScanBlock * kScanBlock;
       partial.keep_first(start_of_group + done);
+      pace.set_up_seconds += seconds_since(pace.set_up_start);
+      ++pace.set_ups;
       scan_variants(inputs_.genotypes(), inputs_.people().people,
                     std::span(group.variants).subspan(static_cast<std::size_t>(done)),
                     tests, {.threads = request_.threads, .stop = stop_},
                     [&](const ScannedBlock& block) {
                       partial.append(block);
                       can_go_on_ = true;
-                      report_progress(partial.done(), done_before, start, group.name);
+                      report_progress(partial.done(), pace, group.name);
                     });
+      pace.time_left.begin_set_up();
+      pace.set_up_start = Clock::now();
     });
     can_go_on_ = true;
     std::string null_models = null_model_header();
@@ -317,18 +323,36 @@ class Study {
     add_file(request_.out + ".null.tsv");
   }
 
-  void report_progress(std::int64_t done, std::int64_t before, Clock::time_point start,
+  // How fast variants are tested, and what comes before the tests of each group.
+  struct ScanPace {
+    TimeLeft time_left = {};  // of tests alone
+    Clock::time_point set_up_start;
+    std::int64_t groups_left = 0;
+    double set_up_seconds = 0;  // of all groups so far
+    std::int64_t set_ups = 0;
+
+    double seconds_for(std::int64_t variants) const {
+      const double tests = time_left.seconds_for(static_cast<double>(variants));
+      return tests < 0 ? -1
+                       : tests + set_up_seconds / static_cast<double>(set_ups) *
+                                     static_cast<double>(groups_left);
+    }
+  };
+
+  void report_progress(std::int64_t done, ScanPace& pace,
                        const std::string& chromosome) const {
-    const std::chrono::duration<double> seconds = Clock::now() - start;
-    const double rate = static_cast<double>(done - before) / seconds.count();
-    log_.progress(
-        {.job = "gwas",
-         .done = done,
-         .total = inputs_.tested(),
-         .unit = "variant",
-         .status = fmt::format("{:.0f} variants/s{}", rate,
-                               chromosome.empty() ? "" : ", chromosome " + chromosome),
-         .seconds_left = static_cast<double>(inputs_.tested() - done) / rate});
+    pace.time_left.observe(static_cast<double>(done));
+    std::vector<std::string> status;
+    if (const auto rate = pace.time_left.rate()) {
+      status.push_back(fmt::format("{:.0f} variants/s", *rate));
+    }
+    if (!chromosome.empty()) status.push_back("chromosome " + chromosome);
+    log_.progress({.job = "gwas",
+                   .done = done,
+                   .total = inputs_.tested(),
+                   .unit = "variant",
+                   .status = fmt::format("{}", fmt::join(status, ", ")),
+                   .seconds_left = pace.seconds_for(inputs_.tested() - done)});
   }
 
   void finish(const TraitSet& set, std::size_t number, const PartialResults& partial) {

@@ -12,6 +12,7 @@
 #include "kinflow/core/log.h"
 #include "kinflow/evaluate/recovered_correlations.h"
 #include "kinflow/reproduce/study.h"
+#include "kinflow/train/cuda_backend.h"
 #include "kinflow/train/training_group.h"
 
 namespace kinflow {
@@ -35,17 +36,23 @@ class WarningList final : public Logger {
   std::vector<std::string> all;
 };
 
-// One line for all trainings of a method.
-std::string summary_of(const std::vector<std::string>& warnings,
-                       const Trainer& trainer) {
-  std::int64_t failed = 0;
+// One line for all trainings of a method that are left out, and one for all warnings.
+void report(const std::string& place, const std::vector<std::string>& warnings,
+            const Trainer& trainer, Logger& logger) {
+  std::int64_t lost = 0;
   for (std::int64_t replica = 0; replica < trainer.replicas(); ++replica) {
-    failed += trainer.has_failed(replica);
+    lost += trainer.has_failed(replica);
   }
-  return fmt::format(
-      "{} warning{} of {} training{}, {} of which diverged for good; the first: {}",
-      warnings.size(), warnings.size() == 1 ? "" : "s", trainer.replicas(),
-      trainer.replicas() == 1 ? "" : "s", failed, warnings.front());
+  if (lost > 0) {
+    logger.info(fmt::format("{}: {} of {} trainings diverged for good and {} left out",
+                            place, lost, trainer.replicas(), lost == 1 ? "is" : "are"));
+  }
+  if (!warnings.empty()) {
+    logger.warning(fmt::format("{}: {} warning{} of {} training{}; the first: {}",
+                               place, warnings.size(), warnings.size() == 1 ? "" : "s",
+                               trainer.replicas(), trainer.replicas() == 1 ? "" : "s",
+                               warnings.front()));
+  }
 }
 
 void run_method(const StudySet& set, const Method& method,
@@ -70,10 +77,7 @@ void run_method(const StudySet& set, const Method& method,
   warnings.all = trainer.take_warnings();
   const nlohmann::json record = {{"request", {}}, {"data_hash", ""}};
   auto learned = group.finish(group.run_of(best), record, warnings).model.dependence;
-  if (!warnings.all.empty()) {
-    logger.warning(fmt::format("{}, {}: {}", set.name, method.name,
-                               summary_of(warnings.all, trainer)));
-  }
+  report(fmt::format("{}, {}", set.name, method.name), warnings.all, trainer, logger);
   if (method.keeps_trained) {
     learned = group.dependence().with_parameters(trainer.best_parameters(best));
   }
@@ -82,6 +86,7 @@ void run_method(const StudySet& set, const Method& method,
               .trainings = trainer.replicas(),
               .seconds = seconds_since(start),
               .valid_nll_nats = trainer.best_valid_nll(best),
+              .valid_score = trainer.valid_score(),
               .test_nll_nats = mean_nll(densities[best]),
               .best_epoch = trainer.best_epoch(best),
               .parameter = learned.typical_parameter(),
@@ -92,6 +97,7 @@ void run_method(const StudySet& set, const Method& method,
   score.learned.clear();
   score.seconds = 0;
   score.is_derived = true;
+  score.valid_score = ValidScore::rows;
   if (!method.mixture_name.empty()) {
     const auto members =
         at::tensor(ranked, at::kLong)
@@ -151,6 +157,8 @@ SetScores run_set(const StudySet& set, SetScores known,
       throw NumericalError(
           fmt::format("{}, {}: {}", set.name, method.name, error.what()));
     }
+    // What the training had on a GPU would stay with this thread's queue.
+    give_back_device_memory();
     known.is_finished = &method == &set.methods.back();
     keep(known);
   }

@@ -156,14 +156,17 @@ std::string choice_table(const ScoreColumn& column, const std::vector<ScoreRow>&
     if (row.method.empty()) continue;
     const auto count = static_cast<double>(column.sets.size());
     double valid = 0, epoch = 0, rate = 0, parameter = 0;
+    bool is_joint = false;
     for (const auto* set : column.sets) {
       const auto& score = set->score_of(row.method);
       valid += score.valid_nll_nats / count;
+      is_joint |= score.valid_score == ValidScore::joint;
       epoch += static_cast<double>(score.best_epoch) / count;
       rate += score.learning_rate / count;
       parameter += score.parameter / count;
     }
-    table.add_row({row.method, fmt::format("{:.3f}", valid),
+    table.add_row({row.method,
+                   fmt::format("{:.3f}{}", valid, is_joint ? " (joint)" : ""),
                    fmt::format("{:.0f}", epoch), fmt::format("{:.3f}", rate),
                    fmt::format("{:.4f}", parameter)});
   }
@@ -172,12 +175,18 @@ std::string choice_table(const ScoreColumn& column, const std::vector<ScoreRow>&
 
 std::string scores_as_csv(const std::vector<SetScores>& sets) {
   std::string text =
-      "set,method,trainings,valid_nll_nats,test_nll_nats,best_epoch,parameter,"
+      "set,method,trainings,valid_nll_nats,valid_joint_nll_nats_per_row,test_nll_nats,"
+      "best_epoch,parameter,"
       "learning_rate,weight_decay,seconds\n";
   for (const auto& set : sets) {
     for (const auto& score : set.scores) {
-      text += fmt::format("{},\"{}\",{},{:.6f},{:.6f},{},{:.6f},{},{},{:.3f}\n",
-                          set.name, score.method, score.trainings, score.valid_nll_nats,
+      const auto valid = [&](ValidScore wanted) {
+        return score.valid_score == wanted ? fmt::format("{:.6f}", score.valid_nll_nats)
+                                           : std::string();
+      };
+      text += fmt::format("{},\"{}\",{},{},{},{:.6f},{},{:.6f},{},{},{:.3f}\n",
+                          set.name, score.method, score.trainings,
+                          valid(ValidScore::rows), valid(ValidScore::joint),
                           score.test_nll_nats, score.best_epoch, score.parameter,
                           score.learning_rate, score.weight_decay, score.seconds);
     }

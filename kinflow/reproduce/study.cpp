@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
+#include "kinflow/core/clock.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
@@ -17,18 +17,24 @@
 namespace kinflow {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
 // Sets that share a GPU: one alone has too few replicas to fill it.
 constexpr std::int64_t kSetsOnDevice = 10;
+
+// The queue of a thread for all its sets. With a new one for each set, libraries would
+// keep memory for every queue that they have seen.
+const std::optional<c10::Stream>& queue_of_thread(c10::Device device) {
+  thread_local const auto queue = take_device_stream(device);
+  return queue;
+}
 
 json to_json(const Score& score) {
   return {{"method", score.method},
           {"trainings", score.trainings},
           {"seconds", score.seconds},
           {"is_derived", score.is_derived},
-          {"valid_nll_nats", score.valid_nll_nats},
+          {valid_score_key(score.valid_score), score.valid_nll_nats},
           {"test_nll_nats", score.test_nll_nats},
           {"best_epoch", score.best_epoch},
           {"parameter", score.parameter},
@@ -45,14 +51,18 @@ json to_json(const SetScores& set) {
 
 Score score_from(const JsonReader& reader) {
   constexpr double kLimit = 1e300;
-  const auto number = [&](const char* key) {
+  const auto number = [&](const std::string& key) {
     return reader.number(key, -kLimit, kLimit);
   };
+  const auto joint = valid_score_key(ValidScore::joint);
+  const auto valid_score =
+      reader.json().contains(joint) ? ValidScore::joint : ValidScore::rows;
   return {.method = reader.text("method"),
           .trainings = reader.integer("trainings", 0, INT64_MAX),
           .seconds = number("seconds"),
           .is_derived = reader.boolean("is_derived"),
-          .valid_nll_nats = number("valid_nll_nats"),
+          .valid_nll_nats = number(valid_score_key(valid_score)),
+          .valid_score = valid_score,
           .test_nll_nats = number("test_nll_nats"),
           .best_epoch = reader.integer("best_epoch", 0, INT64_MAX),
           .parameter = number("parameter"),
@@ -100,6 +110,7 @@ StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& pla
                             plan.size() - missing.size(), plan.size(), begun));
   }
 
+  const auto at_once = device.is_cpu() ? 1 : kSetsOnDevice;
   const auto start = Clock::now();
   std::size_t next = 0;
   std::atomic<std::int64_t> finished = 0;
@@ -110,18 +121,20 @@ StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& pla
   const auto say = [&](const std::string& status) {
     const std::int64_t done = finished;
     const auto left = static_cast<std::int64_t>(missing.size()) - done;
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    logger.progress({.job = "reproduce",
-                     .done = total - left,
-                     .total = total,
-                     .unit = "data set",
-                     .status = status,
-                     .seconds_left = done == 0 ? -1
-                                               : seconds * static_cast<double>(left) /
-                                                     static_cast<double>(done)});
+    // Before as many are finished as run at once, nothing is known of their pace.
+    const bool is_known = done >= at_once;
+    logger.progress(
+        {.job = "reproduce",
+         .done = total - left,
+         .total = total,
+         .unit = "data set",
+         .status = status,
+         .seconds_left = is_known ? seconds_since(start) * static_cast<double>(left) /
+                                        static_cast<double>(done)
+                                  : -1});
   };
   map_in_order(
-      device.is_cpu() ? 1 : kSetsOnDevice,
+      at_once,
       [&]() -> std::optional<Item> {
         if (next == missing.size()) return {};
         if (place.stop != nullptr && *place.stop)
@@ -130,7 +143,7 @@ StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& pla
         return Item{i, plan[i].make()};
       },
       [&](Item item) {
-        const DeviceStream stream(device);
+        const DeviceStream stream(queue_of_thread(device));
         const auto keep = [&](const SetScores& known) {
           folder.keep(known.name, to_json(known));
           if (!known.is_finished) say(known.name + ", " + known.scores.back().method);

@@ -57,7 +57,8 @@ struct Score {
   double seconds = 0;          ///< from making the rows to scoring them
   bool is_derived = false;     ///< from the trainings of another method
   double valid_nll_nats = 0;
-  double test_nll_nats = 0;
+  ValidScore valid_score = ValidScore::rows;  ///< what that is
+  double test_nll_nats = 0;                   ///< of single rows
   std::int64_t best_epoch = 0;
   double parameter = 0;  ///< typical one of the chosen flow
   // Of the chosen run:

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <utility>
@@ -309,6 +310,8 @@ std::unique_ptr<ReplicaTraining> make_cuda_training(
     const at::Tensor& data, const at::Tensor& context,
     const std::vector<TrainOptions>& options) {
   if (!takes(state.flow)) return nullptr;
+  // Its memory is not LibTorch's, which may hold all that is free.
+  keeper_of_free_memory() = &give_back_device_memory;
   return std::make_unique<CudaTraining>(state, dependence, blocks, data, context,
                                         options);
 }
@@ -339,6 +342,12 @@ void adamax_by_cuda(Adamax& optimizer, at::Tensor& values, const at::Tensor& gra
                  .sound = sound.data_ptr<bool>(),
                  .steps = optimizer.steps.data_ptr<std::int64_t>()},
                 current_stream());
+}
+
+void give_back_device_memory() {
+  // While work is recorded, LibTorch must not free anything.
+  const std::lock_guard nothing_is_recorded(recording_mutex());
+  c10::cuda::CUDACachingAllocator::emptyCache();
 }
 
 std::unique_ptr<RepeatedWork> make_repeated_work(std::function<void()> work) {

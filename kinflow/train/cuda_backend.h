@@ -30,6 +30,11 @@ void adamax_by_cuda(Adamax& optimizer, at::Tensor& values, const at::Tensor& gra
                     const FlatStep& step, const at::Tensor& rate,
                     const at::Tensor& factor, const at::Tensor& sound);
 
+/// Gives the memory that finished trainings had on a GPU back to the device: LibTorch
+/// keeps it for the queue that took it, and that of recorded work for nobody. Waits for
+/// the device. Does nothing in a build without CUDA.
+void give_back_device_memory();
+
 /// Work on a GPU that is done again and again.
 class RepeatedWork {
  public:

@@ -10,6 +10,8 @@
 #include "kinflow/core/device.h"
 #include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/time_left.h"
+#include "kinflow/train/late_best.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/run_folder.h"
 #include "kinflow/train/trainer.h"
@@ -24,7 +26,8 @@ std::string status_line(const Trainer& trainer, const std::string& typical_name)
   const auto& last =
       history[history.size() - static_cast<std::size_t>(trainer.replicas() - best)];
   auto line =
-      fmt::format("valid NLL {} (best {} at {})", format_nats(last.valid_nll_nats),
+      fmt::format("{} {} (best {} at {})", valid_score_label(trainer.valid_score()),
+                  format_nats(last.valid_nll_nats),
                   format_nats(trainer.best_valid_nll(best)), trainer.best_epoch(best));
   if (!typical_name.empty()) {
     line += fmt::format(", typical {} {:.3f}", typical_name, last.typical_parameter);
@@ -34,9 +37,8 @@ std::string status_line(const Trainer& trainer, const std::string& typical_name)
 
 void train(Trainer& trainer, const RunFolder& folder, const FitPlace& place,
            const FitRequest& request, const std::string& typical_name, Logger& logger) {
-  const auto start = Clock::now();
-  const auto first_epoch = trainer.epochs_done();
-  auto last_checkpoint = start;
+  TimeLeft time_left;
+  auto last_checkpoint = Clock::now();
   while (!trainer.finished()) {
     const auto known = trainer.history().size();
     trainer.run_epoch();
@@ -53,15 +55,19 @@ void train(Trainer& trainer, const RunFolder& folder, const FitPlace& place,
                       trainer.epochs_done(), place.directory));
     }
     const auto done = trainer.epochs_done();
-    const double per_epoch =
-        seconds_since(start) / static_cast<double>(done - first_epoch);
+    time_left.observe(static_cast<double>(done));
+    const auto seconds_until = [&](std::int64_t epoch) {
+      return time_left.seconds_for(static_cast<double>(epoch - done));
+    };
+    const auto end = trainer.earliest_end();
     logger.progress(
         {.job = "fit",
          .done = done,
          .total = request.train.epochs,
          .unit = "epoch",
          .status = status_line(trainer, typical_name),
-         .seconds_left = per_epoch * static_cast<double>(request.train.epochs - done)});
+         .seconds_left = seconds_until(request.train.epochs),
+         .least_seconds_left = end < request.train.epochs ? seconds_until(end) : -1});
   }
 }
 
@@ -96,6 +102,12 @@ RunFolder open_folder(const FitRequest& request, const FitPlace& place,
 
 }  // namespace
 
+std::string score_line(const FitResult& result) {
+  return fmt::format(
+      "{} {} nats at epoch {} of {}", valid_score_label(result.valid_score),
+      format_nats(result.valid_nll_nats), result.best_epoch, result.epochs);
+}
+
 FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   const auto start = Clock::now();
   const auto request = with_defaults(given);
@@ -106,7 +118,7 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   auto& trainer = group.trainer();
   auto record = new_run_record(request);
   auto folder = open_folder(request, place, record, trainer, logger);
-  folder.write_metrics(trainer.history());
+  folder.write_metrics(trainer.history(), trainer.valid_score());
   group.describe(logger);
   try {
     train(trainer, folder, place, request, group.dependence().learned.typical_name(),
@@ -124,6 +136,9 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
         "no epoch was better than the untrained flow on the validation rows: the model "
         "is a normal density");
   }
+  const auto hint =
+      late_best_hint(result.best_epoch, request.train.epochs, request.train.patience);
+  if (!hint.empty()) logger.info(hint);
   result.seconds = seconds_since(start);
   folder.write_result(record, result);
   return result;

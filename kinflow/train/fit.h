@@ -13,6 +13,7 @@
 #include "kinflow/train/model.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/options.h"
+#include "kinflow/train/valid_score.h"
 
 namespace kinflow {
 
@@ -62,10 +63,14 @@ FitRequest with_defaults(FitRequest request);
 struct FitResult {
   Model model;
   std::int64_t epochs = 0;
-  std::int64_t best_epoch = 0;  ///< of the best member
-  double valid_nll_nats = 0;    ///< of the mixture of all members
-  double seconds = 0;           ///< of this call
+  std::int64_t best_epoch = 0;                ///< of the best member
+  double valid_nll_nats = 0;                  ///< of the mixture of all members
+  ValidScore valid_score = ValidScore::rows;  ///< what that is
+  double seconds = 0;                         ///< of this call
 };
+
+/// "valid NLL 1.3383 nats at epoch 71 of 100", under the name of its score.
+std::string score_line(const FitResult& result);
 
 struct FitPlace {
   std::string directory;  ///< run folder; made here, must not hold a run unless resumed

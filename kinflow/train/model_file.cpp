@@ -15,6 +15,7 @@
 #include "kinflow/train/model_kind.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/tensor_file.h"
+#include "kinflow/train/valid_score.h"
 
 namespace kinflow {
 namespace {
@@ -213,6 +214,7 @@ Model load_model(const std::string& path, at::Device device,
               .flow = flow_from(options, members, tensors, path, device, arithmetic),
               .dependence = learned_dependence_from(json.object("dependence"), path),
               .record = description.value("record", nlohmann::json::object())};
+  name_scores(model.record);
   model.calibration = calibration_from(tensors, members, options.dimension, path);
   if (model.calibration && version == kFormatOfOneMember) {
     throw InputError(path + ": expected format 2 with a calibration, found format 1");

@@ -130,9 +130,11 @@ void RunFolder::write_record(const nlohmann::json& record) const {
   write_file_atomically(record_path(), record.dump(2) + "\n");
 }
 
-void RunFolder::write_metrics(const std::vector<EpochRecord>& history) const {
-  std::string text =
-      "epoch,replica,train_nll_nats,valid_nll_nats,learning_rate,typical_parameter\n";
+void RunFolder::write_metrics(const std::vector<EpochRecord>& history,
+                              ValidScore score) const {
+  auto text =
+      fmt::format("epoch,replica,train_nll_nats,{},learning_rate,typical_parameter\n",
+                  valid_score_key(score));
   for (const auto& record : history) text += line_of(record);
   write_metrics(text);
 }

@@ -39,8 +39,8 @@ class RunFolder {
   nlohmann::json read_record() const;
   void write_record(const nlohmann::json& record) const;
 
-  /// Writes all records anew.
-  void write_metrics(const std::vector<EpochRecord>& history) const;
+  /// Writes all records anew, under the name of their score.
+  void write_metrics(const std::vector<EpochRecord>& history, ValidScore score) const;
   /// Adds the records from `first` on.
   void append_metrics(const std::vector<EpochRecord>& history, std::size_t first) const;
   /// The same for lines of any kind.

@@ -18,10 +18,12 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/memory.h"
+#include "kinflow/core/time_left.h"
 #include "kinflow/core/version.h"
 #include "kinflow/flow/cuda_backend.h"
 #include "kinflow/flow/flow_plan.h"
 #include "kinflow/flow/fused_flow.h"
+#include "kinflow/train/cuda_backend.h"
 #include "kinflow/train/run_folder.h"
 #include "kinflow/train/sweep_folder.h"
 #include "kinflow/train/tensor_file.h"
@@ -189,13 +191,14 @@ class Sweep {
       hashes_ = record.value("data_hashes", nlohmann::json());
       groups_ = groups_of(record, request_.runs.size(), folder_.record_path());
       check_same_data(hashes_, data_hashes(request_.runs));
-      results_.read();
+      results_.read(record.value("has_score_names", false));
     } else {
       groups_ = make_groups(request_);
       hashes_ = data_hashes(request_.runs);
       lock_ = folder_.create({{"kinflow_version", version()},
                               {"commit", commit()},
                               {"specification", request_.specification},
+                              {"has_score_names", true},
                               {"data_hashes", hashes_},
                               {"groups", groups_}},
                              place_.overwrite);
@@ -209,7 +212,10 @@ class Sweep {
           "the best run, say little about each other");
     }
     for (std::size_t group = 0; group < groups_.size(); ++group) {
-      if (!is_done(group)) train(groups_[group], group);
+      if (!is_done(group)) {
+        train(groups_[group], group);
+        give_back_device_memory();
+      }
       runs_done_ += groups_[group].size();
       std::error_code ignored;
       fs::remove(folder_.checkpoint_path(group), ignored);
@@ -217,15 +223,54 @@ class Sweep {
     lock_.release();
     SweepResult result{.runs = static_cast<std::int64_t>(request_.runs.size()),
                        .failed = results_.failed(),
+                       .best = {},
                        .seconds = seconds_since(start_)};
-    if (const auto best = results_.best()) {
-      result.best_run = static_cast<std::int64_t>(*best);
-      result.valid_nll_nats = results_.nll(*best);
+    if (const auto first = first_score()) {
+      add_best(*first, result);
+      add_best(other(*first), result);
     }
     return result;
   }
 
  private:
+  static ValidScore other(ValidScore score) {
+    return score == ValidScore::rows ? ValidScore::joint : ValidScore::rows;
+  }
+
+  // Of the first finished run, in the order of the trainings.
+  std::optional<ValidScore> first_score() const {
+    for (const auto& group : groups_) {
+      for (const auto run : group) {
+        if (const auto score = results_.score(run)) return score;
+      }
+    }
+    return {};
+  }
+
+  std::string best_path(ValidScore score) const {
+    return score == first_score().value_or(score) ? folder_.best_path()
+                                                  : folder_.best_path(score);
+  }
+
+  void add_best(ValidScore score, SweepResult& result) const {
+    const auto best = results_.best(score);
+    if (!best) return;
+    result.best.push_back({.run = static_cast<std::int64_t>(*best),
+                           .valid_nll_nats = results_.nll(*best),
+                           .score = score,
+                           .directory = best_path(score)});
+  }
+
+  // Once for each score that differs from that of the first training.
+  void warn_of_other_score(ValidScore score) {
+    if (first_score().value_or(score) == score || results_.best(score)) return;
+    logger_.warning(fmt::format(
+        "runs have different scores, some the NLL of single validation rows, others "
+        "the joint NLL of all: they are not compared, and {} holds the best of those "
+        "with the {}",
+        folder_.best_path(score), score == ValidScore::rows ? "first" : "second"));
+  }
+
   bool is_done(std::size_t group) const {
     return std::all_of(groups_[group].begin(), groups_[group].end(),
                        [&](std::size_t run) { return results_.has(run); });
@@ -241,9 +286,14 @@ class Sweep {
     }
     std::string failure;
     std::optional<TrainingGroup> group;
+    const auto start = Clock::now();
+    time_left_.begin_set_up();
     try {
       group.emplace(std::move(requests), logger_);
       check_same_data(hashes_, data_hashes(chosen));
+      warn_of_other_score(group->trainer().valid_score());
+      set_up_seconds_ += seconds_since(start);
+      ++set_ups_;
       run_epochs(*group, number, runs.size() == groups_[number].size());
     } catch (const NumericalError& error) {
       if (runs.size() > 1) {
@@ -258,9 +308,11 @@ class Sweep {
                                 : RunResult{.status = failure});
     }
     // The best run is in its place before the results name it.
-    const auto best = results_.best();
-    const auto place = best ? std::find(runs.begin(), runs.end(), *best) : runs.end();
-    if (place != runs.end()) write_best(*group, place - runs.begin());
+    if (failure.empty()) {
+      const auto best = results_.best(group->trainer().valid_score());
+      const auto place = best ? std::find(runs.begin(), runs.end(), *best) : runs.end();
+      if (place != runs.end()) write_best(*group, place - runs.begin());
+    }
     results_.write();
   }
 
@@ -302,14 +354,14 @@ class Sweep {
     const double share = static_cast<double>(trainer.epochs_done()) / epochs;
     const double now = static_cast<double>(runs_done_) +
                        share * static_cast<double>(groups_[number].size());
-    if (first_share_ < 0) {
-      first_share_ = now;
-      first_time_ = Clock::now();
-    }
-    const double pace =
-        now > first_share_ ? seconds_since(first_time_) / (now - first_share_) : -1;
+    time_left_.observe(now);
     const double total = static_cast<double>(request_.runs.size());
-    const auto best = results_.best();
+    double seconds_left = time_left_.seconds_for(total - now);
+    if (seconds_left >= 0) {
+      seconds_left += set_up_seconds_ / static_cast<double>(set_ups_) *
+                      static_cast<double>(groups_.size() - number - 1);
+    }
+    const auto best = results_.best(trainer.valid_score());
     const double here = trainer.best_valid_nll(trainer.best_replica());
     const double lowest = best ? std::min(here, results_.nll(*best)) : here;
     logger_.progress(
@@ -317,11 +369,18 @@ class Sweep {
          .done = static_cast<std::int64_t>(now),
          .total = static_cast<std::int64_t>(total),
          .unit = "run",
-         .status = fmt::format("training {} of {}, epoch {}/{}, best valid "
-                               "NLL {}",
-                               number + 1, groups_.size(), trainer.epochs_done(),
-                               epochs, format_nats(lowest)),
-         .seconds_left = pace < 0 ? -1 : pace * (total - now)});
+         .status =
+             fmt::format("training {} of {}, epoch {}/{}, best {} {}", number + 1,
+                         groups_.size(), trainer.epochs_done(), epochs,
+                         valid_score_label(trainer.valid_score()), format_nats(lowest)),
+         .seconds_left = seconds_left,
+         .least_seconds_left = may_end_early() ? 0.0 : -1.0});
+  }
+
+  bool may_end_early() const {
+    return std::any_of(request_.runs.begin(), request_.runs.end(), [](const auto& run) {
+      return run.request.train.patience < run.request.train.epochs;
+    });
   }
 
   static RunResult result_of(TrainingGroup& group, std::int64_t run) {
@@ -337,6 +396,7 @@ class Sweep {
         best_epoch * trainer.replicas() + replica)];
     return {.status = RunResult::kFinished,
             .valid_nll_nats = trainer.best_valid_nll(replica),
+            .score = trainer.valid_score(),
             .best_epoch = best_epoch,
             .epochs = group.epochs(run),
             .typical_parameter = record.typical_parameter};
@@ -344,12 +404,13 @@ class Sweep {
 
   // Puts the run folder of a run into the place of the best one.
   void write_best(TrainingGroup& group, std::int64_t run) {
-    const auto path = folder_.best_path(), unfinished = path + ".new";
+    const auto score = group.trainer().valid_score();
+    const auto path = best_path(score), unfinished = path + ".new";
     std::error_code ignored;
     fs::remove_all(unfinished, ignored);
     const auto record = new_run_record(group.request(run));
     auto folder = RunFolder::create(unfinished, record);
-    folder.write_metrics(group.history(run));
+    folder.write_metrics(group.history(run), score);
     set_threads(group.request(run).threads);
     auto result = group.finish(run, record, logger_);
     result.seconds = seconds_since(start_);
@@ -372,8 +433,10 @@ class Sweep {
   std::vector<Group> groups_;
   nlohmann::json hashes_;  // of the input files when the sweep began
   std::size_t runs_done_ = 0;
-  Clock::time_point start_ = Clock::now(), first_time_ = start_;
-  double first_share_ = -1;  // runs done when the pace was first taken
+  const Clock::time_point start_ = Clock::now();
+  TimeLeft time_left_;  // by runs
+  double set_up_seconds_ = 0;
+  std::int64_t set_ups_ = 0;
 };
 
 }  // namespace

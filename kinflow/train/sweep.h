@@ -34,17 +34,27 @@ struct SweepPlace {
   const std::atomic<bool>* stop = nullptr;  ///< as in FitPlace
 };
 
+/// The best of the runs that have one score; runs with different ones are not compared.
+struct BestRun {
+  std::int64_t run = 0;  ///< from 0
+  double valid_nll_nats = 0;
+  ValidScore score = ValidScore::rows;
+  std::string directory;  ///< its run folder
+};
+
 struct SweepResult {
   std::int64_t runs = 0;
   std::int64_t failed = 0;
-  std::int64_t best_run = -1;  ///< from 0; -1 where all failed
-  double valid_nll_nats = 0;   ///< of the best run
-  double seconds = 0;          ///< of this call
+  /// First that of the score of the first training; empty where all runs failed.
+  std::vector<BestRun> best;
+  double seconds = 0;  ///< of this call
 };
 
 /// Trains all runs and leaves in the folder
 ///   results.csv   a row for every finished run, written anew after each training
-///   best          the run folder of the best run by validation so far
+///   best          the run folder of the best run by validation so far, of all that are
+///                 scored like those of the first training
+///   best-SCORE    the same of the others, where there are any
 ///   sweep.json    the specification and the hashes of the data
 /// A sweep that was killed goes on with `resume` and ends in the same numbers. A run
 /// whose training diverges is listed as failed. All tables are read and checked before

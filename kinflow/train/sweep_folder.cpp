@@ -33,8 +33,17 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
-const std::vector<std::string> kResultColumns = {
-    "valid_nll_nats", "best_epoch", "epochs_done", "typical_parameter", "status"};
+constexpr ValidScore kScores[] = {ValidScore::rows, ValidScore::joint};
+
+// What the validation of a run is, by its request: held-out rows of the table are
+// scored together. They are not where no two of them depend, which only the training
+// knows.
+ValidScore likely_score(const FitRequest& request) {
+  const bool is_joint = request.data.valid_table.empty() &&
+                        request.train.schedule != Schedule::baseline &&
+                        kind_of(request.data.dependence) != DependenceKind::independent;
+  return is_joint ? ValidScore::joint : ValidScore::rows;
+}
 
 }  // namespace
 
@@ -73,7 +82,8 @@ void SweepFolder::check_content(bool overwrite) const {
         "--overwrite to replace it, or another --out",
         directory_));
   }
-  for (const auto& path : {results_path(), best_path(), directory_ + "/run.json"}) {
+  for (const auto& path : {results_path(), best_path(), best_path(ValidScore::rows),
+                           best_path(ValidScore::joint), directory_ + "/run.json"}) {
     if (!fs::exists(path, ignored)) continue;
     throw InputError(path + ": expected nothing in the place of a sweep's results");
   }
@@ -97,11 +107,24 @@ nlohmann::json SweepFolder::read_record() const {
   return parse_json(read_whole_file(record_path()), record_path());
 }
 
+std::optional<ValidScore> SweepResults::score(std::size_t run) const {
+  if (!has(run) || results_[run]->status != RunResult::kFinished) return {};
+  return results_[run]->score;
+}
+
 void SweepResults::write() const {
+  std::vector<ValidScore> scores;  // that there are
+  for (const auto score : kScores) {
+    for (std::size_t run = 0; run < results_.size(); ++run) {
+      if (this->score(run) != score) continue;
+      scores.push_back(score);
+      break;
+    }
+  }
   std::string text = "run";
   for (const auto& name : request_.names) text += fmt::format(",{}", quoted(name));
-  for (const auto& name : kResultColumns) text += fmt::format(",{}", name);
-  text += "\n";
+  for (const auto score : scores) text += fmt::format(",{}", valid_score_key(score));
+  text += ",best_epoch,epochs_done,typical_parameter,status\n";
   for (std::size_t run = 0; run < results_.size(); ++run) {
     if (!results_[run]) continue;
     const auto& result = *results_[run];
@@ -109,47 +132,57 @@ void SweepResults::write() const {
     for (const auto& value : request_.runs[run].values) {
       text += fmt::format(",{}", quoted(value));
     }
-    text += fmt::format(",{},{},{},{},{}\n", cell(result.valid_nll_nats),
-                        result.best_epoch, result.epochs,
+    for (const auto score : scores) {
+      text += ",";
+      if (this->score(run) == score) text += cell(result.valid_nll_nats);
+    }
+    text += fmt::format(",{},{},{},{}\n", result.best_epoch, result.epochs,
                         cell(result.typical_parameter), quoted(result.status));
   }
   write_file_atomically(path_, text);
 }
 
-void SweepResults::read() {
+void SweepResults::read(bool has_score_names) {
   std::error_code ignored;
   if (!fs::exists(path_, ignored)) return;
   const auto table = read_table(path_);
   const auto status = labels(table, "status");
-  // Failed runs have no numbers.
-  const bool any_finished =
-      std::find(status.begin(), status.end(), RunResult::kFinished) != status.end();
-  const auto numbers = numeric_matrix(
-      table,
-      any_finished ? std::vector<std::string>{"run", "valid_nll_nats", "best_epoch",
-                                              "epochs_done", "typical_parameter"}
-                   : std::vector<std::string>{"run"},
-      {.missing = MissingPolicy::drop, .label_columns = {}});
   const auto runs = labels(table, "run");
   for (std::size_t i = 0; i < runs.size(); ++i) {
     results_[number_of(runs[i])] = RunResult{.status = status[i]};
   }
-  if (!any_finished) return;
+  for (const auto score : kScores) read_scores(table, score);
+  if (has_score_names) return;
+  for (std::size_t run = 0; run < results_.size(); ++run) {
+    if (has(run)) results_[run]->score = likely_score(request_.runs[run].request);
+  }
+}
+
+// Takes over the runs with one of the scores.
+void SweepResults::read_scores(const Table& table, ValidScore score) {
+  const auto& names = table.names();
+  const auto key = valid_score_key(score);
+  if (std::find(names.begin(), names.end(), key) == names.end()) return;
+  const auto numbers = numeric_matrix(
+      table, {"run", key, "best_epoch", "epochs_done", "typical_parameter"},
+      {.missing = MissingPolicy::drop, .label_columns = {}});
+  const auto runs = labels(table, "run");
   const auto* row = numbers.values.data();
   for (std::int64_t i = 0; i < numbers.rows; ++i, row += numbers.names.size()) {
     auto& result = *results_[number_of(runs[static_cast<std::size_t>(
         numbers.kept_rows[static_cast<std::size_t>(i)])])];
     result.valid_nll_nats = row[1];
+    result.score = score;
     result.best_epoch = static_cast<std::int64_t>(row[2]);
     result.epochs = static_cast<std::int64_t>(row[3]);
     result.typical_parameter = row[4];
   }
 }
 
-std::optional<std::size_t> SweepResults::best() const {
+std::optional<std::size_t> SweepResults::best(ValidScore score) const {
   std::optional<std::size_t> found;
   for (std::size_t run = 0; run < results_.size(); ++run) {
-    if (!has(run) || !std::isfinite(nll(run))) continue;
+    if (this->score(run) != score || !std::isfinite(nll(run))) continue;
     if (!found || nll(run) < nll(*found)) found = run;
   }
   return found;

@@ -10,6 +10,7 @@
 
 #include "kinflow/core/folder_lock.h"
 #include "kinflow/core/result_files.h"
+#include "kinflow/data/table.h"
 #include "kinflow/train/sweep.h"
 
 namespace kinflow {
@@ -20,7 +21,12 @@ class SweepFolder {
 
   std::string record_path() const { return directory_ + "/sweep.json"; }
   std::string results_path() const { return directory_ + "/results.csv"; }
+  /// Of the best run of all that are scored like the first one; of those with the other
+  /// score, see BestRun.
   std::string best_path() const { return directory_ + "/best"; }
+  std::string best_path(ValidScore other) const {
+    return best_path() + "-" + name_of(valid_score_names(), other);
+  }
   std::string checkpoint_path(std::size_t group) const;
 
   /// InputError where there is a sweep that is not overwritten, or something in the
@@ -46,6 +52,7 @@ struct RunResult {
 
   std::string status;  ///< kFinished, or "failed: " and why
   double valid_nll_nats = std::numeric_limits<double>::quiet_NaN();
+  ValidScore score = ValidScore::rows;  ///< what that is
   std::int64_t best_epoch = 0;
   std::int64_t epochs = 0;
   double typical_parameter = std::numeric_limits<double>::quiet_NaN();
@@ -61,18 +68,22 @@ class SweepResults {
   bool has(std::size_t run) const { return results_[run].has_value(); }
   void set(std::size_t run, RunResult result) { results_[run] = std::move(result); }
   double nll(std::size_t run) const { return results_[run]->valid_nll_nats; }
+  /// Of a finished run; nothing of one that failed.
+  std::optional<ValidScore> score(std::size_t run) const;
 
   /// Writes the table of all known results.
   void write() const;
   /// Takes over what an earlier call has written.
-  void read();
+  /// @param has_score_names  false: both scores stand under the name of single rows
+  void read(bool has_score_names);
 
-  /// The run with the lowest validation NLL, if any has one.
-  std::optional<std::size_t> best() const;
+  /// The run with the lowest validation NLL of all that have this score, if any has.
+  std::optional<std::size_t> best(ValidScore score) const;
   std::int64_t failed() const;
 
  private:
   std::size_t number_of(const std::string& run) const;
+  void read_scores(const Table& table, ValidScore score);
 
   const SweepRequest& request_;
   std::string path_;

@@ -285,11 +285,6 @@ void Trainer::recover_diverged(const at::Tensor& nll) {
   state_.flow_optimizer.reset(diverged);
   state_.dependence_optimizer.reset(diverged);
   reset_memory(diverged);
-  warnings_.push_back(fmt::format(
-      "epoch {}: training diverged (validation NLL {}); back to the best weights with "
-      "a "
-      "tenth of the learning rate",
-      epoch_, format_nats(nll.masked_select(diverged).max().item<double>())));
   if (restarts_.gt(kMaximumRestarts).all().item<bool>()) {
     throw NumericalError(fmt::format(
         "training diverged {} times, last at epoch {}; try a smaller --learning-rate "
@@ -349,6 +344,19 @@ std::int64_t Trainer::best_epoch(std::int64_t replica) const {
 
 bool Trainer::has_failed(std::int64_t replica) const {
   return restarts_[replica][0].item<std::int64_t>() > kMaximumRestarts;
+}
+
+std::int64_t Trainer::restarts(std::int64_t replica) const {
+  // The last one of a replica that is lost led nowhere.
+  return std::min(restarts_[replica][0].item<std::int64_t>(), kMaximumRestarts);
+}
+
+std::int64_t Trainer::earliest_end() const {
+  const auto last_of_patience = (best_epoch_ + shared_options().patience)
+                                    .masked_fill(is_stopped(), epoch_)
+                                    .max()
+                                    .item<std::int64_t>();
+  return std::min(last_of_patience, shared_options().epochs);
 }
 
 std::int64_t Trainer::epochs_of(std::int64_t replica) const {

@@ -18,6 +18,7 @@
 #include "kinflow/train/replica_training.h"
 #include "kinflow/train/tensor_file.h"
 #include "kinflow/train/training_state.h"
+#include "kinflow/train/valid_score.h"
 
 namespace kinflow {
 
@@ -50,7 +51,7 @@ struct EpochRecord {
   std::int64_t replica = 0;
   double train_nll_nats =
       0;  ///< mini-batch estimate of -log p(X) / n, dependence included
-  double valid_nll_nats = 0;  ///< per row, of single rows or of all together
+  double valid_nll_nats = 0;  ///< of the trainer's valid_score()
   double learning_rate = 0;
   double typical_parameter = 0;  ///< of the dependence; 0 without parameters
 };
@@ -64,8 +65,9 @@ struct EpochRecord {
 ///
 /// A step whose gradient is not finite is skipped and counted. A replica that diverges
 /// (its validation NLL is not finite, or far above where it began) goes back to its
-/// best weights with a tenth of the learning rate; after kMaximumRestarts of these the
-/// whole training stops with NumericalError, unless another replica is sound.
+/// best weights with a tenth of the learning rate, which is counted; after
+/// kMaximumRestarts of these it is lost, and where all are the whole training stops
+/// with NumericalError.
 class Trainer {
  public:
   static constexpr std::int64_t kMaximumRestarts = 5;
@@ -94,8 +96,16 @@ class Trainer {
   bool uses_own_team() const {
     return replica_training_ != nullptr || estimator_->uses_own_team();
   }
+  /// What validation NLLs of this training are.
+  ValidScore valid_score() const {
+    return data_.valid_law == nullptr ? ValidScore::rows : ValidScore::joint;
+  }
   /// Whether a replica diverged too often to go on.
   bool has_failed(std::int64_t replica) const;
+  /// How often a replica went back to its best weights.
+  std::int64_t restarts(std::int64_t replica) const;
+  /// The epoch after which the training ends unless a replica improves.
+  std::int64_t earliest_end() const;
   /// Epochs after which a replica stopped; all that are done where it has not.
   std::int64_t epochs_of(std::int64_t replica) const;
   std::int64_t replicas() const { return flow_.replicas(); }
@@ -107,7 +117,7 @@ class Trainer {
   /// One record per replica and epoch, oldest first; epoch 0 included.
   const std::vector<EpochRecord>& history() const { return history_; }
 
-  /// Messages about restarts since the last call, for a logger.
+  /// What a user should know since the last call; restarts are no cause.
   std::vector<std::string> take_warnings();
 
   /// The replica with the best validation NLL of all.

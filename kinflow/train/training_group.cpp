@@ -178,11 +178,11 @@ void TrainingGroup::describe(Logger& logger) const {
     logger.warning("no two training rows are related: lambda cannot be learned");
   }
   logger.info(fmt::format("columns: {}", fmt::join(rows_.columns, ", ")));
-  logger.info(
-      fmt::format("{} training rows, {} validation rows{}, {} dependence parameter{}",
-                  rows_.train.data.size(0), rows_.valid.data.size(0),
-                  dependence_.valid_law ? " (scored together)" : "", parameters,
-                  parameters == 1 ? "" : "s"));
+  logger.info(fmt::format(
+      "{} training rows, {} validation rows{}, {} dependence parameter{}",
+      rows_.train.data.size(0), rows_.valid.data.size(0),
+      dependence_.valid_law ? " (scored together, by their joint density)" : "",
+      parameters, parameters == 1 ? "" : "s"));
   if (rows_.dropped_rows > 0) {
     logger.info(
         fmt::format("{} rows with missing values left out", rows_.dropped_rows));
@@ -253,18 +253,33 @@ at::Tensor TrainingGroup::row_log_densities(const TableRows& rows) const {
       .cpu();
 }
 
+std::vector<std::int64_t> TrainingGroup::replicas_of(std::int64_t run) const {
+  const auto first = first_replica_.at(static_cast<std::size_t>(run));
+  const auto end = first_replica_.at(static_cast<std::size_t>(run) + 1);
+  std::vector<std::int64_t> replicas(static_cast<std::size_t>(end - first));
+  std::iota(replicas.begin(), replicas.end(), first);
+  return replicas;
+}
+
+std::int64_t TrainingGroup::lost_replicas(std::int64_t run) const {
+  const auto replicas = replicas_of(run);
+  return std::count_if(replicas.begin(), replicas.end(),
+                       [&](auto replica) { return trainer_->has_failed(replica); });
+}
+
+std::int64_t TrainingGroup::restarts(std::int64_t run) const {
+  std::int64_t sum = 0;
+  for (const auto replica : replicas_of(run)) sum += trainer_->restarts(replica);
+  return sum;
+}
+
 bool TrainingGroup::has_failed(std::int64_t run) const {
-  for (auto replica = first_replica_.at(static_cast<std::size_t>(run));
-       replica < first_replica_[static_cast<std::size_t>(run) + 1]; ++replica) {
-    if (!trainer_->has_failed(replica)) return false;
-  }
-  return true;
+  return lost_replicas(run) == std::ssize(replicas_of(run));
 }
 
 std::int64_t TrainingGroup::epochs(std::int64_t run) const {
   std::int64_t last = 0;
-  for (auto replica = first_replica_.at(static_cast<std::size_t>(run));
-       replica < first_replica_[static_cast<std::size_t>(run) + 1]; ++replica) {
+  for (const auto replica : replicas_of(run)) {
     last = std::max(last, trainer_->epochs_of(replica));
   }
   return last;
@@ -314,10 +329,7 @@ std::vector<std::int64_t> TrainingGroup::choose_members(std::int64_t run,
     logger.warning(
         fmt::format("{} of the flows diverged for good: the model has {} members in "
                     "place of {}",
-                    first_replica_[static_cast<std::size_t>(run) + 1] -
-                        first_replica_[static_cast<std::size_t>(run)] -
-                        static_cast<std::int64_t>(members.size()),
-                    members.size(), wanted));
+                    lost_replicas(run), members.size(), wanted));
   }
   members.resize(std::min(wanted, members.size()));
   return members;
@@ -360,13 +372,15 @@ FitResult TrainingGroup::finish(std::int64_t run, const nlohmann::json& record,
                              .dependence = {},
                              .record = {}},
                    .epochs = epochs(run),
-                   .best_epoch = trainer_->best_epoch(best)};
+                   .best_epoch = trainer_->best_epoch(best),
+                   .valid_score = trainer_->valid_score()};
   auto& model = result.model;
   model.minus_nine = rows_.minus_nine;
   if (calibration_) model.calibration = calibration_->of_replicas(members);
   model.further_parameters.resize(members.size() - 1);
   result.valid_nll_nats = valid_nll(model, members);
   at::Tensor parameters_of_best;
+  const auto score_key = valid_score_key(result.valid_score);
   auto described = nlohmann::json::array();
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto replica = members[i];
@@ -382,8 +396,9 @@ FitResult TrainingGroup::finish(std::int64_t run, const nlohmann::json& record,
     }
     described.push_back({{"replica", replica - first},
                          {"best_epoch", trainer_->best_epoch(replica)},
-                         {"valid_nll_nats", trainer_->best_valid_nll(replica)},
-                         {"skipped_steps", trainer_->skipped_steps(replica)}});
+                         {score_key, trainer_->best_valid_nll(replica)},
+                         {"skipped_steps", trainer_->skipped_steps(replica)},
+                         {"restarts", trainer_->restarts(replica)}});
   }
   model.record = {{"kinflow_version", version()},
                   {"request", record["request"]},
@@ -391,12 +406,14 @@ FitResult TrainingGroup::finish(std::int64_t run, const nlohmann::json& record,
                   {"train_rows", rows_.train.data.size(0)},
                   {"valid_rows", rows_.valid.data.size(0)},
                   {"dropped_rows", rows_.dropped_rows},
-                  {"valid_score", dependence_.valid_law ? "joint" : "rows"},
+                  {"valid_score", name_of(valid_score_names(), result.valid_score)},
                   {"epochs", result.epochs},
                   {"best_epoch", result.best_epoch},
                   {"best_replica", best - first},
-                  {"valid_nll_nats", result.valid_nll_nats},
+                  {score_key, result.valid_nll_nats},
                   {"skipped_steps", trainer_->skipped_steps(best)},
+                  {"restarts", restarts(run)},
+                  {"lost_replicas", lost_replicas(run)},
                   {"members", std::move(described)}};
   if (request.inference) add_inference(parameters_of_best, model, logger);
   return result;

@@ -37,8 +37,12 @@ class TrainingGroup {
 
   /// Of a run, the one with the best validation NLL.
   std::int64_t best_replica(std::int64_t run) const;
-  /// Whether all replicas of a run diverged too often.
+  /// Replicas of a run that diverged too often.
+  std::int64_t lost_replicas(std::int64_t run) const;
+  /// Whether all of them did.
   bool has_failed(std::int64_t run) const;
+  /// How often replicas of a run went back to their best weights.
+  std::int64_t restarts(std::int64_t run) const;
   /// Epochs until the last of a run's replicas stopped.
   std::int64_t epochs(std::int64_t run) const;
   /// The history of a run's replicas, numbered from 0, to its last epoch.
@@ -65,6 +69,7 @@ class TrainingGroup {
 
  private:
   void prepare();
+  std::vector<std::int64_t> replicas_of(std::int64_t run) const;
   std::vector<std::int64_t> ranked_between(std::int64_t first, std::int64_t end) const;
   bool calibrates() const;
   void check_ensemble(std::int64_t run) const;

@@ -78,6 +78,7 @@ TEST(Fit, HeldOutBlocksAreScoredTogether) {
   const auto record =
       nlohmann::json::parse(content_of(folder.path("split") + "/run.json"));
   EXPECT_EQ(record.at("result").at("valid_score"), "joint");
+  EXPECT_TRUE(record.at("result").contains("valid_joint_nll_nats_per_row"));
 }
 
 TEST(Simulate, BlocksComeWithTheirTruth) {

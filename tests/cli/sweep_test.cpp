@@ -143,6 +143,68 @@ TEST(Sweep, CasesVaryOptionsTogetherAndGridsOfValuesAreOneRun) {
   EXPECT_NE(text.find("\"0.1,0.5\""), std::string::npos);
 }
 
+// Runs that hold out whole groups, scored together, or with `baseline` one by one.
+json held_out_options() {
+  auto fixed = small_options();
+  fixed.erase("valid");
+  fixed["seed"] = 3;
+  return fixed;
+}
+
+TEST(Sweep, RunsWithDifferentScoresAreNotCompared) {
+  const TemporaryFolder folder;
+  const auto out = folder.path("sweep");
+  const auto outcome =
+      run({"sweep",
+           write_specification(folder, {{"fixed", held_out_options()},
+                                        {"grid",
+                                         {{"learning-rate", {0.003, 0.02}},
+                                          {"schedule", {"joint", "baseline"}}}}}),
+           "--out", out});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto rows = rows_of(out + "/results.csv");
+  ASSERT_EQ(rows.size(), 5u);
+  const auto of_rows = column(rows[0], "valid_nll_nats"),
+             joint = column(rows[0], "valid_joint_nll_nats_per_row"),
+             schedule = column(rows[0], "schedule");
+  ASSERT_LT(of_rows, rows[0].size());
+  ASSERT_LT(joint, rows[0].size());
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i][of_rows].empty(), rows[i][schedule] == "joint");
+    EXPECT_EQ(rows[i][joint].empty(), rows[i][schedule] == "baseline");
+  }
+  EXPECT_NE(outcome.err.find("warning: runs have different scores"), std::string::npos)
+      << outcome.err;
+  for (const auto& [path, score] :
+       {std::pair{out + "/best", "joint"}, std::pair{out + "/best-rows", "rows"}}) {
+    EXPECT_NE(outcome.out.find("nats in " + path), std::string::npos) << outcome.out;
+    const auto record = json::parse(content_of(path + "/run.json"));
+    EXPECT_EQ(record["result"]["valid_score"], score);
+    run_well({"inspect", path});
+  }
+}
+
+TEST(Sweep, AnOldOneGoesOnUnderTheNamesOfItsScores) {
+  const TemporaryFolder folder;
+  const auto out = folder.path("sweep");
+  run_well({"sweep",
+            write_specification(folder, {{"fixed", held_out_options()},
+                                         {"grid", {{"batch-size", {32, 64}}}}}),
+            "--out", out});
+  const auto whole = content_of(out + "/results.csv");
+  // As it was when both scores had one name, after the first training.
+  auto text = whole.substr(0, whole.rfind('\n', whole.size() - 2) + 1);
+  const std::string joint = "valid_joint_nll_nats_per_row";
+  ASSERT_NE(text.find(joint), std::string::npos);
+  text.replace(text.find(joint), joint.size(), "valid_nll_nats");
+  std::ofstream(out + "/results.csv") << text;
+  auto record = json::parse(content_of(out + "/sweep.json"));
+  record.erase("has_score_names");
+  std::ofstream(out + "/sweep.json") << record.dump();
+  run_well({"sweep", "--resume", out});
+  EXPECT_EQ(content_of(out + "/results.csv"), whole);
+}
+
 TEST(Sweep, AKilledOneGoesOnToTheSameResults) {
   const TemporaryFolder folder;
   auto fixed = small_options();

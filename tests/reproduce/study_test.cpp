@@ -9,9 +9,11 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/evaluate/likelihood.h"
+#include "kinflow/flow/cuda_backend.h"
 #include "kinflow/reproduce/experiments.h"
 #include "kinflow/reproduce/methods.h"
 #include "kinflow/reproduce/simulated_sets.h"
+#include "kinflow/train/trainer.h"
 #include "tests/data/helpers.h"
 
 namespace kinflow {
@@ -233,23 +235,78 @@ TEST_F(Studies, RefuseFoldersOfOthers) {
   EXPECT_THROW(run_study(sets, place("b"), logger_), InputError);
 }
 
-struct WarningLog final : Logger {
+struct MessageLog final : Logger {
+  void info(const std::string& message) override { messages.push_back(message); }
   void warning(const std::string& message) override { warnings.push_back(message); }
-  std::vector<std::string> warnings;
+  std::vector<std::string> messages, warnings;
 };
 
-TEST_F(Studies, SayOnceForASetAndMethodThatTrainingsDiverged) {
+TEST_F(Studies, SayOnceForASetAndMethodThatTrainingsAreLeftOut) {
   auto set = plan(SimulatedDependence::blocks).front().make();
   auto& diverging = set.methods.front();
   diverging.runs.back().replicas.learning_rates = {1e5};
-  WarningLog log;
+  for (auto& run : diverging.runs) run.train.epochs = 2 * Trainer::kMaximumRestarts;
+  MessageLog log;
   run_set(
       set, {}, [](const SetScores&) {}, nullptr, log);
-  ASSERT_EQ(log.warnings.size(), 1u);
-  const auto& said = log.warnings.front();
-  for (const auto& part : {set.name, diverging.name, std::string("of 2 trainings"),
-                           std::string("training diverged")}) {
+  EXPECT_TRUE(log.warnings.empty()) << log.warnings.front();
+  ASSERT_EQ(log.messages.size(), 1u);
+  const auto& said = log.messages.front();
+  for (const auto& part :
+       {set.name, diverging.name, std::string("1 of 2 trainings diverged for good")}) {
     EXPECT_NE(said.find(part), std::string::npos) << said;
+  }
+}
+
+TEST_F(Studies, KeepNothingOfASetThatIsFinished) {
+  // What a set holds lives as long as the rows that its methods are given.
+  std::vector<std::weak_ptr<int>> alive;
+  auto sets = plan(SimulatedDependence::relationship);
+  for (auto& set : sets) {
+    set.make = [&alive, make = set.make] {
+      for (const auto& before : alive) EXPECT_TRUE(before.expired());
+      auto made = make();
+      auto held = std::make_shared<int>(0);
+      alive.push_back(held);
+      made.rows_for = [held, rows_for = made.rows_for](const Method& method) {
+        return rows_for(method);
+      };
+      return made;
+    };
+  }
+  const auto result = run_study(sets, place("a"), logger_);
+  ASSERT_EQ(alive.size(), sets.size());
+  for (const auto& held : alive) EXPECT_TRUE(held.expired());
+}
+
+TEST_F(Studies, GiveTheDeviceMemoryOfFinishedSetsBack) {
+  if (!at::hasCUDA()) GTEST_SKIP() << "there is no GPU";
+  SimulatedPlan simulated;
+  simulated.simulation = small_simulation(SimulatedDependence::relationship);
+  simulated.shapes = {PlaneShape::abs};
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) simulated.seeds.push_back(seed);
+  simulated.prefix = "device";
+  simulated.device = "cuda";
+  simulated.methods = [](const MethodSettings& settings) {
+    auto method = default_fit(settings);
+    for (auto& run : method.runs) {
+      run.train.epochs = kEpochs;
+      run.replicas.count = 64;  // so that what is kept would be seen
+    }
+    return std::vector<Method>{method};
+  };
+  const auto sets = plan_simulated_sets(simulated, logger_);
+  std::vector<double> free_bytes;
+  for (const auto& set : sets) {
+    auto own = place(set.name);
+    own.device = "cuda";
+    run_study({set}, own, logger_);
+    free_bytes.push_back(*free_device_memory());
+  }
+  // Libraries and kernels are loaded by the first set.
+  constexpr double kKept = 64 << 20;
+  for (std::size_t i = 1; i < free_bytes.size(); ++i) {
+    EXPECT_GT(free_bytes[i], free_bytes[0] - kKept) << "after set " << i + 1;
   }
 }
 

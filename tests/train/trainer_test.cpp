@@ -12,6 +12,7 @@
 #include "kinflow/dependence/independent.h"
 #include "kinflow/dependence/relationship.h"
 #include "kinflow/dependence/unstructured.h"
+#include "kinflow/train/late_best.h"
 
 namespace kinflow {
 namespace {
@@ -282,9 +283,42 @@ TEST(Trainer, OneDivergedReplicaDoesNotDisturbTheOthers) {
   while (!sound_trainer.finished()) sound_trainer.run_epoch();
   EXPECT_TRUE(at::equal(broken.values()[0], sound.values()[0]));
   EXPECT_GT(trainer.skipped_steps(), 0);
-  EXPECT_EQ(trainer.take_warnings().size(), 1);
+  EXPECT_EQ(trainer.restarts(0), 0);
+  EXPECT_EQ(trainer.restarts(1), 1);
+  EXPECT_TRUE(trainer.take_warnings().empty());
   EXPECT_TRUE(at::isfinite(broken.values()).all().item<bool>());
   EXPECT_TRUE(std::isfinite(trainer.best_valid_nll(1)));
+}
+
+TEST(Trainer, ItsEarliestEndIsWherePatienceRunsOut) {
+  const auto data = normal({60, 2}, 9);
+  const Independent law(60);
+  const TrainOptions options{
+      {.schedule = Schedule::baseline, .epochs = 40, .batch_size = 20, .patience = 4},
+      {.learning_rate = 0.03}};
+  Flow flow(kSmallFlow, {1, 2}, at::kDouble);
+  Trainer trainer(flow, law, {.train = data, .valid = normal({40, 2}, 10)}, options,
+                  at::empty({2, 0}, at::kDouble));
+  EXPECT_EQ(trainer.earliest_end(), 4);
+  std::int64_t said = 0;
+  while (!trainer.finished()) {
+    EXPECT_GE(trainer.earliest_end(), said);
+    said = trainer.earliest_end();
+    EXPECT_GT(said, trainer.epochs_done());
+    EXPECT_LE(said, 40);
+    trainer.run_epoch();
+  }
+  EXPECT_EQ(trainer.epochs_done(), said);
+}
+
+TEST(LateBest, IsNoHintWherePatienceEndedTheTraining) {
+  EXPECT_NE(late_best_hint(100, 100, 30), "");
+  EXPECT_NE(late_best_hint(96, 100, 30), "");
+  EXPECT_EQ(late_best_hint(95, 100, 30), "");
+  EXPECT_EQ(late_best_hint(97, 100, 3), "");
+  EXPECT_NE(late_best_hint(98, 100, 3), "");
+  EXPECT_NE(late_best_hint(1, 1, 30), "");
+  EXPECT_EQ(late_best_hint(0, 1, 30), "");
 }
 
 TEST(Trainer, AHugeLearningRateRecoversOrSaysSo) {
@@ -301,7 +335,8 @@ TEST(Trainer, AHugeLearningRateRecoversOrSaysSo) {
                     at::empty({1, 0}, at::kDouble));
     try {
       while (!trainer.finished()) trainer.run_epoch();
-      EXPECT_FALSE(trainer.take_warnings().empty());
+      EXPECT_GT(trainer.restarts(0), 0);
+      EXPECT_TRUE(trainer.take_warnings().empty());
     } catch (const NumericalError& error) {
       EXPECT_NE(std::string(error.what()).find("learning-rate"), std::string::npos);
     }

@@ -13,10 +13,12 @@
 #include "kinflow/core/clock.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/time_left.h"
 #include "kinflow/core/version.h"
 #include "kinflow/train/images/image_data.h"
 #include "kinflow/train/images/image_names.h"
 #include "kinflow/train/images/image_run.h"
+#include "kinflow/train/late_best.h"
 #include "kinflow/train/run_folder.h"
 
 namespace kinflow {
@@ -112,11 +114,10 @@ class Loop {
       : run_(run), folder_(folder), place_(place), data_(data), logger_(logger) {}
 
   void train() {
-    const auto first = run_.steps_done();
     while (!run_.is_finished()) {
       const auto known = run_.history().size();
       run_.advance();
-      show_progress(first);
+      show_progress();
       if (!run_.is_between_epochs()) continue;
       folder_.append_metrics(lines_of(run_.history(), known));
       for (const auto& warning : run_.take_warnings()) logger_.warning(warning);
@@ -142,17 +143,16 @@ class Loop {
     last_checkpoint_ = Clock::now();
   }
 
-  void show_progress(std::int64_t first) {
+  void show_progress() {
     const auto done = run_.steps_done(), total = run_.total_steps();
-    const double per_step =
-        seconds_since(start_) /
-        static_cast<double>(std::max<std::int64_t>(1, done - first));
-    logger_.progress({.job = "fit",
-                      .done = done,
-                      .total = total,
-                      .unit = "step",
-                      .status = status_line(run_, data_),
-                      .seconds_left = per_step * static_cast<double>(total - done)});
+    time_left_.observe(static_cast<double>(done));
+    logger_.progress(
+        {.job = "fit",
+         .done = done,
+         .total = total,
+         .unit = "step",
+         .status = status_line(run_, data_),
+         .seconds_left = time_left_.seconds_for(static_cast<double>(total - done))});
   }
 
   ImageRun& run_;
@@ -160,8 +160,8 @@ class Loop {
   const FitPlace& place_;
   const ImageFitData& data_;
   Logger& logger_;
-  const Clock::time_point start_ = Clock::now();
-  Clock::time_point last_checkpoint_ = start_;
+  TimeLeft time_left_;
+  Clock::time_point last_checkpoint_ = Clock::now();
 };
 
 RunFolder open_folder(const ImageFitRequest& request, const FitPlace& place,
@@ -273,6 +273,8 @@ ImageFitResult finished_fit(const ImageFitRequest& request, const ImageFitData& 
       .seconds = 0};
   result.model.record = final_record(request, data, run, record);
   save_image_model(folder.model_path(), result.model);
+  const auto hint = late_best_hint(result.best_epoch, result.epochs, kManySteps);
+  if (!hint.empty()) logger.info(hint);
   result.seconds = seconds_since(start);
   folder.finish(record, result.model.record, result.seconds);
   return result;
