@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/report/text_table.h"
 #include "options.h"
@@ -41,10 +42,8 @@ void warn_of_unknown(const ClumpGiven& given, const MatchedTests& tests,
   if (tests.unknown_index == 0) return;
   console.warning(fmt::format(
       "{}: {} with p-values up to {:g} not in {}.bim and left out, the first is '{}'",
-      given.table,
-      tests.unknown_index == 1 ? "1 variant"
-                               : fmt::format("{} variants", tests.unknown_index),
-      given.options.p1, given.bfile, tests.first_unknown_index));
+      given.table, counted(tests.unknown_index, "variant"), given.options.p1,
+      given.bfile, tests.first_unknown_index));
 }
 
 void print_report(const ClumpGiven& given, const Genotypes& genotypes,
@@ -53,11 +52,11 @@ void print_report(const ClumpGiven& given, const Genotypes& genotypes,
   const auto with_p = std::count_if(tests.p.begin(), tests.p.end(),
                                     [](double p) { return !std::isnan(p); });
   const auto& options = given.options;
-  fmt::print("{} rows, {} of them with p-values of variants of {}.bim\n", tests.rows,
-             with_p, given.bfile);
+  fmt::print("{}, {} of them with p-values of variants of {}.bim\n",
+             counted(tests.rows, "row"), with_p, given.bfile);
   fmt::print("r2 over {} of {} people\n", people, genotypes.people().size());
-  fmt::print("{} {}: p up to {:g}, r2 above {:g} within {:g} kb\n", loci.size(),
-             loci.size() == 1 ? "locus" : "loci", options.p1, options.r2, options.kb);
+  fmt::print("{}: p up to {:g}, r2 above {:g} within {:g} kb\n",
+             counted(loci.size(), "locus", "loci"), options.p1, options.r2, options.kb);
   if (loci.empty()) return;
   TextTable table({{"locus"},
                    {"index", Align::kLeft},

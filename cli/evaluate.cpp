@@ -8,8 +8,10 @@
 
 #include "commands.h"
 #include "image_commands.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
+#include "kinflow/data/shared_rows.h"
 #include "kinflow/evaluate/likelihood.h"
 #include "kinflow/evaluate/output_rows.h"
 #include "kinflow/evaluate/stream.h"
@@ -48,12 +50,26 @@ std::vector<std::pair<std::string, double>> measures(const Likelihood& likelihoo
   return result;
 }
 
-void print(const Likelihood& likelihood, const TableRows* observed, bool as_json) {
+// How rows found their like, by groups or relatives; nothing where that does not apply.
+struct MatchCounts {
+  std::optional<UnmatchedRows> unmatched;  // by the rows of --given
+  std::optional<std::int64_t> rows_of_training_groups;
+};
+
+void print(const Likelihood& likelihood, const TableRows* observed,
+           const MatchCounts& counts, bool as_json) {
   nlohmann::ordered_json json = {{"rows", likelihood.rows}};
   if (likelihood.rows_left_out > 0 || as_json) {
     json["rows_left_out"] = likelihood.rows_left_out;
   }
   if (observed != nullptr) json["given_rows"] = observed->data.size(0);
+  if (counts.unmatched) {
+    json["rows_unmatched"] = counts.unmatched->rows;
+    json["given_rows_unmatched"] = counts.unmatched->observed;
+  }
+  if (counts.rows_of_training_groups) {
+    json["rows_of_training_groups"] = *counts.rows_of_training_groups;
+  }
   TextTable table({{"measure", Align::kLeft}, {"value"}});
   for (const auto& [name, value] : json.items()) table.add_row({name, value.dump()});
   for (const auto& [name, value] : measures(likelihood, observed != nullptr)) {
@@ -74,7 +90,7 @@ DependenceGiven dependence_of(const EvaluateGiven& given, const Model& model) {
 }
 
 Likelihood score(const EvaluateGiven& given, const Model& model, const TableRows& rows,
-                 const TableRows* observed, Console& console) {
+                 const TableRows* observed, MatchCounts& counts, Console& console) {
   const auto& instead = given.parameter;
   const auto dependence = dependence_of(given, model);
   const auto request =
@@ -84,8 +100,13 @@ Likelihood score(const EvaluateGiven& given, const Model& model, const TableRows
       observed != nullptr ? given.given + " and " + given.table : given.table;
   auto relations = read_relations(request, all, source,
                                   minus_nine_for(model, given.minus_nine).meaning);
+  if (kind_of(request) == DependenceKind::blocks && instead.empty()) {
+    counts.rows_of_training_groups = model.dependence.rows_of_known_blocks(rows.labels);
+  }
   std::optional<RowLaws> observed_laws;
   if (observed != nullptr) {
+    counts.unmatched = find_unmatched_rows(relations, observed->data.size(0),
+                                           given.given, given.table);
     observed_laws = make_first_row_laws(model, request, relations,
                                         observed->data.size(0), instead, console);
   }
@@ -100,7 +121,26 @@ void report_rows_left_out(const std::string& table, const TableRows& rows,
                           Console& console) {
   const auto count = rows.table_rows - rows.data.size(0);
   if (count == 0) return;
-  console.info(fmt::format("{}: {} rows with missing values left out", table, count));
+  console.info(
+      fmt::format("{}: {} with missing values left out", table, counted(count, "row")));
+}
+
+// Rows that are known are no test of what is said of them.
+void check_other_rows(const EvaluateGiven& given, const TableRows& rows,
+                      const TableRows& observed, Console& console) {
+  const auto found = find_shared_rows(row_hashes(rows), row_hashes(observed));
+  const auto count = rows.data.size(0);
+  if (found.are_all_the_same && count > 1) {
+    throw InputError(fmt::format(
+        "--given: expected other rows than those that are scored, found the same {} "
+        "rows in {} and {}",
+        count, given.given, given.table));
+  }
+  if (found.shared == 0 || !found.are_more_than_chance) return;
+  console.warning(
+      fmt::format("{}: {} of {} stand among the observed rows of {} too, with the same "
+                  "values: they are scored given themselves",
+                  given.table, found.shared, counted(count, "row"), given.given));
 }
 
 // Rows that depend on each other, and on observed ones, are needed all at once.
@@ -114,7 +154,9 @@ void evaluate_together(const EvaluateGiven& given, const Model& model,
   const std::vector<std::string> names = {known == nullptr ? "log_density_nats"
                                                            : "log_density_given_nats"};
   check_copies(table, given.keep, names);
-  auto likelihood = score(given, model, rows, known, console);
+  if (known != nullptr) check_other_rows(given, rows, observed, console);
+  MatchCounts counts;
+  auto likelihood = score(given, model, rows, known, counts, console);
   likelihood.rows_left_out = rows.table_rows - likelihood.rows;
   if (!given.out.empty()) {
     const auto scores =
@@ -126,7 +168,7 @@ void evaluate_together(const EvaluateGiven& given, const Model& model,
   }
   report_rows_left_out(given.table, rows, console);
   if (known != nullptr) report_rows_left_out(given.given, *known, console);
-  print(likelihood, known, given.json);
+  print(likelihood, known, counts, given.json);
 }
 
 void run(EvaluateGiven given, const std::string& model_path, Console& console) {
@@ -157,7 +199,7 @@ void run(EvaluateGiven given, const std::string& model_path, Console& console) {
       model,
       {.table = given.table, .out = given.out, .keep = given.keep, .columns = columns},
       {.threads = given.threads, .stop = &stop_requested()}, console);
-  print(likelihood, nullptr, given.json);
+  print(likelihood, nullptr, {}, given.json);
 }
 
 void run_images(const EvaluateGiven& given, const std::string& model,
@@ -184,29 +226,36 @@ void add_evaluate(CLI::App& app, Console& console) {
                    "Table of observed rows: score the others given these");
   add_dependence_options(*verb, given->dependence);
   add_parameter(*verb, given->parameter);
-  auto* out = verb->add_option(
-      "--out", given->out, "Table to write with the log-density of every row or image");
+  verb->add_option("--out", given->out,
+                   "Table to write with the log-density of every row or image");
   add_overwrite(*verb, given->overwrite);
   add_names(*verb, "--keep", given->keep,
-            "Columns to copy to the --out table, comma-separated")
-      ->needs(out);
+            "Columns to copy to the --out table, comma-separated");
   verb->add_flag("--json", given->json, "Print JSON");
   verb->add_flag("--drop-missing", given->drop_missing,
                  "Rows with missing values get no score");
   add_minus_nine(*verb, given->minus_nine,
                  "What -9 stands for (default: as in the training of the model)");
-  verb->add_option("--device", given->device, "Where to compute")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
+  add_device(*verb, given->device);
   add_threads(*verb, given->threads);
   mark_table_options(*verb,
                      {"--out", "--overwrite", "--json", "--device", "--threads"});
   add_evaluate_images_options(*verb, given->images);
   verb->callback([given, verb, &console] {
     set_threads(given->threads);
+    check_effects(*verb, {needs_option({"--keep"}, {"--out"})}, *verb);
     call_by_model_kind(
         *verb, given->run,
-        [&](const std::string& model) { run(*given, model, console); },
-        [&](const std::string& model) { run_images(*given, model, console); });
+        [&](const std::string& model) {
+          const auto dependence = given->dependence.resolve();
+          check_effects(*verb, dependence_rules(), dependence);
+          check_effects(*verb, id_rules(), dependence);
+          run(*given, model, console);
+        },
+        [&](const std::string& model) {
+          check_images_options(*verb, given->images.images, given->table);
+          run_images(*given, model, console);
+        });
   });
 }
 

@@ -56,6 +56,9 @@ void fit_table(const FitVerbGiven& given, const CLI::App& verb, Console& console
   const auto place = place_of(given, FitPlace{}.checkpoint_seconds);
   const auto chosen =
       place.resume ? read_run_request(given.resume) : given.fit.resolve();
+  if (!place.resume) {
+    refuse_idle_options(find_idle_fit_options(verb, {given.fit, chosen}));
+  }
   const auto result = fit(chosen, place, console);
   const auto members = result.model.members();
   fmt::print("{}: {}, {}{}, {:.1f} s\n", place.directory, score_line(result),
@@ -111,10 +114,6 @@ void add_fit(CLI::App& app, Console& console) {
     }
     if (!resume && (given->fit.request.data.table.empty() || given->out.empty())) {
       throw InputError("fit: expected a table and --out RUN (see --help)");
-    }
-    if (!resume && verb->count("--grid") > 0 && given->fit.schedule != "grid") {
-      throw InputError("--grid: expected --schedule grid beside it, found " +
-                       given->fit.schedule);
     }
     const bool images = resume ? is_image_run(given->resume) : given->images.images;
     (images ? fit_image_set : fit_table)(*given, *verb, console);

@@ -2,6 +2,7 @@
 #include "fit_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "kinflow/core/error.h"
 
@@ -41,6 +42,113 @@ FitRequest FitGiven::resolve() const {
 
 namespace {
 
+std::string schedule_of(const FitChoice& choice) {
+  return "--schedule " + name_of(schedule_names(), choice.request.train.schedule);
+}
+
+// Empty where the dependence has parameters that are trained or tried.
+std::string taken_as_independent(const FitChoice& choice) {
+  if (choice.typed.independent) return "--independent";
+  return choice.request.train.schedule == Schedule::baseline ? schedule_of(choice) : "";
+}
+
+std::string unless_schedule(const FitChoice& choice,
+                            std::initializer_list<Schedule> wanted) {
+  const auto found = choice.request.train.schedule;
+  return std::find(wanted.begin(), wanted.end(), found) != wanted.end()
+             ? ""
+             : schedule_of(choice);
+}
+
+}  // namespace
+
+const std::vector<EffectRule<FitChoice>>& fit_rules() {
+  using Choice = FitChoice;
+  static const std::vector<EffectRule<Choice>> rules = {
+      {{"--bins", "--bound"},
+       "--flow spline",
+       [](const Choice& c) {
+         return c.request.flow.kind == FlowKind::spline ? "" : "--flow affine";
+       }},
+      {{"--split-by", "--valid-fraction"},
+       "no --valid, whose rows are the validation rows,",
+       [](const Choice& c) -> std::string {
+         const auto& table = c.request.data.valid_table;
+         return table.empty() ? "" : "--valid " + table;
+       }},
+      {{"--no-calibrate"},
+       "--valid TABLE",
+       [](const Choice& c) {
+         return c.request.data.valid_table.empty() ? "none" : "";
+       }},
+      {{"--time"},
+       "--time-kernel or --split-by time",
+       [](const Choice& c) {
+         const auto& data = c.request.data;
+         const bool splits = data.split_by == SplitBy::time && data.valid_table.empty();
+         return data.dependence.time_kernel || splits ? "" : "neither";
+       }},
+      {{"--correlation"},
+       "--group",
+       [](const Choice& c) {
+         return c.request.data.dependence.group.empty() ? "none" : "";
+       }},
+      {{"--correlation"},
+       "no other dependence than --group",
+       [](const Choice& c) {
+         const auto kind = kind_of(c.request.data.dependence);
+         return kind == DependenceKind::sum ? "a sum of dependences" : "";
+       }},
+      {{"--schedule"},
+       "a dependence",
+       [](const Choice& c) {
+         return c.typed.independent && c.typed.schedule != "baseline" ? "--independent"
+                                                                      : "";
+       }},
+      {{"--correlation", "--estimator", "--start", "--prior", "--dependence-rate",
+        "--memory-share"},
+       "a dependence that is trained",
+       taken_as_independent},
+      {{"--correlation", "--start", "--prior"},
+       "--schedule joint or alternating",
+       [](const Choice& c) {
+         return unless_schedule(c, {Schedule::joint, Schedule::alternating});
+       }},
+      {{"--dependence-rate"},
+       "--schedule joint",
+       [](const Choice& c) { return unless_schedule(c, {Schedule::joint}); }},
+      {{"--grid"},
+       "--schedule grid",
+       [](const Choice& c) { return unless_schedule(c, {Schedule::grid}); }},
+      {{"--stage-epochs"},
+       "--schedule alternating",
+       [](const Choice& c) { return unless_schedule(c, {Schedule::alternating}); }},
+      {{"--start"},
+       "another dependence than --unstructured, which has a start of its own,",
+       [](const Choice& c) {
+         return c.request.data.dependence.unstructured ? "--unstructured" : "";
+       }},
+      {{"--memory-share"}, "--estimator hybrid", [](const Choice& c) -> std::string {
+         const auto found = c.request.train.estimator;
+         return found == Estimator::hybrid
+                    ? ""
+                    : "--estimator " + name_of(estimator_names(), found);
+       }}};
+  return rules;
+}
+
+std::vector<IdleOption> find_idle_fit_options(const CLI::App& verb,
+                                              const FitChoice& choice) {
+  auto idle = find_idle_options(verb, fit_rules(), choice);
+  for (const auto* rules : {&dependence_rules(), &id_rules()}) {
+    const auto more = find_idle_options(verb, *rules, choice.request.data.dependence);
+    idle.insert(idle.end(), more.begin(), more.end());
+  }
+  return idle;
+}
+
+namespace {
+
 void add_data_options(CLI::App& verb, FitGiven& given) {
   auto& data = given.request.data;
   verb.add_option("table", data.table, "Training table: .csv, .tsv or .npy");
@@ -48,8 +156,7 @@ void add_data_options(CLI::App& verb, FitGiven& given) {
   add_choice(
       verb, "--correlation", given.correlation, block_correlation_names(),
       "With --group: one correlation for all blocks, one for each, one for each size, "
-      "or one for each under a common law that is learned")
-      ->needs(verb.get_option("--group"));
+      "or one for each under a common law that is learned");
   verb.add_flag("--independent", given.independent, "Rows are independent");
   verb.add_option("--valid", data.valid_table,
                   "Validation table (default: a part of the training table)");
@@ -83,7 +190,7 @@ void add_model_options(CLI::App& verb, FitGiven& given) {
   add_choice(verb, "--permutation", given.permutation, permutation_names(),
              "Columns that a layer maps");
   verb.add_option("--precision", given.precision, "Arithmetic of the flow")
-      ->check(CLI::IsMember({"float32", "float64"}));
+      ->check(one_of({"float32", "float64"}));
 }
 
 void add_training_options(CLI::App& verb, FitGiven& given) {

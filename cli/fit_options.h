@@ -25,6 +25,18 @@ struct FitGiven {
   FitRequest resolve() const;
 };
 
+/// What was typed, and what it comes to.
+struct FitChoice {
+  const FitGiven& typed;
+  const FitRequest& request;
+};
+/// When the options of a flow and its training have an effect.
+const std::vector<EffectRule<FitChoice>>& fit_rules();
+/// All options of a fit that were given and have none, those on its dependence
+/// included.
+std::vector<IdleOption> find_idle_fit_options(const CLI::App& verb,
+                                              const FitChoice& choice);
+
 /// The options of a flow and its training, whatever it is trained on.
 void add_flow_options(CLI::App& verb, FitGiven& given);
 

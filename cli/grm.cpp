@@ -76,6 +76,21 @@ void check_outputs(const GrmGiven& given) {
   require_no_result(given.results(), given.overwrite);
 }
 
+const std::vector<EffectRule<GrmGiven>>& grm_rules() {
+  static const std::vector<EffectRule<GrmGiven>> rules = {
+      {{"--nonfounders"},
+       "--kind standardized without --gemma, --maf or --hwe, which need frequencies,",
+       [](const GrmGiven& given) -> std::string {
+         const auto& filters = given.genotypes.variants;
+         const bool is_used = given.chosen_kind() == Kind::standardized ||
+                              filters.least_minor_frequency.has_value() ||
+                              filters.least_hardy_weinberg_p.has_value();
+         if (is_used) return "";
+         return given.kind == "centered" ? "--kind centered" : "--gemma";
+       }}};
+  return rules;
+}
+
 void make_matrices(const GrmGiven& given, Console& console) {
   check_outputs(given);
   const Genotypes genotypes(given.genotypes.prefix);
@@ -110,7 +125,7 @@ void add_grm(CLI::App& app, Console& console) {
   verb->add_option("--kind", given->kind,
                    "Genotypes with their mean taken off, or also divided by what their "
                    "deviation is in equilibrium")
-      ->check(CLI::IsMember({"centered", "standardized"}));
+      ->check(one_of({"centered", "standardized"}));
   verb->add_flag("--loco", given->loco,
                  "A matrix PREFIX.chrN for every chromosome N, from all others");
   verb->add_flag(
@@ -120,7 +135,8 @@ void add_grm(CLI::App& app, Console& console) {
   add_threads(*verb, given->threads);
   verb->add_option("--out", given->out, "Prefix of the files to write")->required();
   add_overwrite(*verb, given->overwrite);
-  verb->callback([given, &console] {
+  verb->callback([given, verb, &console] {
+    check_effects(*verb, grm_rules(), *given);
     set_threads(given->threads);
     make_matrices(*given, console);
   });

@@ -43,6 +43,7 @@ struct GwasGiven {
   std::string transform = "flow", covariates = "residuals", test = "score";
   std::string flow_input = "rank-normal";
   std::optional<MinusNine> minus_nine;
+  std::vector<std::string> of_flow;  // names of options that only a flow has
 
   GwasRequest resolve() const;
 };
@@ -57,27 +58,6 @@ GwasRequest GwasGiven::resolve() const {
   data.kind = chosen(kKinds, kind);
   data.traits.minus_nine = data.covariates.minus_nine =
       minus_nine.value_or(MinusNine::careful);
-  if (data.covariates.path.empty() &&
-      !(data.covariates.columns.empty() && data.covariates.categories.empty())) {
-    throw InputError(
-        "gwas: expected --covar FILE with names of covariates, found none");
-  }
-  if (data.relationship_by_position && data.relationship.empty()) {
-    throw InputError(
-        "--relationship-by-position: expected --grm PREFIX or --relationship FILE, "
-        "found neither");
-  }
-  if (data.relationship_by_position && !data.relationship_ids.empty()) {
-    throw InputError(
-        "--relationship-by-position: expected no --relationship-ids beside it, since "
-        "ids are not looked at, found them");
-  }
-  if (data.leave_chromosome_out && !relationship.empty()) {
-    throw InputError(
-        "gwas: expected --grm PREFIX, with PREFIX.chrN.grm.bin for every chromosome, "
-        "or "
-        "no relationship with --loco, found --relationship");
-  }
   made.transform = chosen(kTransforms, transform);
   made.covariate_use = chosen(kCovariateUses, covariates);
   made.flow_input = chosen(kFlowInputs, flow_input);
@@ -118,13 +98,11 @@ void add_table_options(CLI::App& verb, GwasGiven& given) {
 
 void add_relationship_options(CLI::App& verb, GwasGiven& given) {
   auto& data = given.request.data;
-  auto* grm =
-      verb.add_option("--grm", given.grm,
-                      "Prefix of a relationship matrix: PREFIX.grm.bin (default: "
-                      "from the genotypes)");
+  verb.add_option("--grm", given.grm,
+                  "Prefix of a relationship matrix: PREFIX.grm.bin (default: "
+                  "from the genotypes)");
   verb.add_option("--relationship", given.relationship,
-                  "File of a relationship matrix, of any tool (see docs/formats.md)")
-      ->excludes(grm);
+                  "File of a relationship matrix, of any tool (see docs/formats.md)");
   verb.add_option("--relationship-ids", data.relationship_ids,
                   "Ids of its rows (default: the file beside it)");
   verb.add_flag("--relationship-by-position", data.relationship_by_position,
@@ -166,6 +144,34 @@ void add_test_options(CLI::App& verb, GwasGiven& given) {
   verb.add_option("--kb", request.clump.kb, "and are closer to it")
       ->check(number_in(0, 1e7));
   verb.add_flag("--gz", request.zipped, "Write PREFIX.assoc.tsv.gz");
+}
+
+/// InputError for options without an effect.
+void check_options(const GwasGiven& given, const GwasRequest& request,
+                   const CLI::App& verb) {
+  check_effects(
+      verb,
+      {idle_beside({"--relationship"}, "--grm"),
+       needs_option({"--covar-name", "--cat-covar", "--covar-use"}, {"--covar"}),
+       needs_option({"--relationship-ids", "--relationship-by-position"},
+                    {"--grm", "--relationship"}),
+       idle_beside({"--relationship-ids"}, "--relationship-by-position"),
+       needs_option({"--prune-kb"}, {"--prune-r2"}), idle_beside({"--kind"}, "--grm"),
+       idle_beside({"--kind"}, "--relationship")},
+      verb);
+  const std::vector<EffectRule<GwasGiven>> rules = {
+      {given.of_flow, "--transform flow",
+       [](const GwasGiven& g) {
+         return g.transform == "flow" ? "" : "--transform " + g.transform;
+       }},
+      {{"--loco"},
+       "--grm PREFIX, with PREFIX.chrN.grm.bin for every chromosome, or no "
+       "relationship",
+       [](const GwasGiven& g) {
+         return g.relationship.empty() ? "" : "--relationship " + g.relationship;
+       }}};
+  check_effects(verb, rules, given);
+  check_effects(verb, fit_rules(), {given.fit, request.flow});
 }
 
 /// Defaults of the options of a flow.
@@ -229,6 +235,7 @@ std::vector<std::string> input_files(const GwasGiven& given,
 
 void run(const GwasGiven& given, const CLI::App& verb, Console& console) {
   auto request = given.resolve();
+  check_options(given, request, verb);
   set_threads(request.threads);
   const auto inputs = input_files(given, request);
   const auto log_path = request.out + ".log";
@@ -262,8 +269,11 @@ void add_gwas(CLI::App& app, Console& console) {
   add_table_options(*verb, *given);
   add_relationship_options(*verb, *given);
   add_test_options(*verb, *given);
-  add_flow_options(*verb, given->fit);
-  add_device(*verb, given->fit.request.device);
+  given->of_flow = names_of_added_options(*verb, [&] {
+    add_flow_options(*verb, given->fit);
+    add_device(*verb, given->fit.request.device);
+  });
+  given->of_flow.insert(given->of_flow.end(), {"--covar-use", "--flow-input"});
   add_threads(*verb, given->request.threads);
   verb->add_option("--out", given->request.out, "Prefix of the files to write")
       ->required();

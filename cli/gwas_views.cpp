@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "genotype_options.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/report/manhattan_figure.h"
 #include "kinflow/report/qq_figure.h"
 #include "kinflow/report/text_table.h"
@@ -50,9 +51,10 @@ void draw(const GwasRequest& request, const std::string& prefix,
   ManhattanFigure manhattan{
       .p = p,
       .threshold = request.clump.p1,
-      .title = fmt::format("{} traits, {}", method.traits.size(), method.name),
-      .subtitle = fmt::format("{} people, {} variants, {} loci", inputs.count(),
-                              method.tested, method.loci.size())};
+      .title = counted(method.traits.size(), "trait") + ", " + method.name,
+      .subtitle = fmt::format("{} people, {}, {}", inputs.count(),
+                              counted(method.tested, "variant"),
+                              counted(method.loci.size(), "locus", "loci"))};
   for (const auto& variant : inputs.genotypes().variants()) {
     manhattan.chromosome.push_back(variant.chromosome);
     manhattan.position.push_back(variant.position);

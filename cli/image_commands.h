@@ -36,6 +36,10 @@ struct SampleImagesGiven {
   double temperature = 1;
 };
 void add_sample_images_options(CLI::App& verb, SampleImagesGiven& given);
+/// InputError for an option of `sample` that has no effect on images.
+/// @param known  images that were given
+void check_sample_images_options(const CLI::App& verb, const SampleImagesGiven& given,
+                                 const std::string& known);
 void sample_images(const SampleImagesGiven& given, Console& console);
 
 /// @param model  file  @param run  folder or file

@@ -22,15 +22,11 @@ const std::set<std::string> kShared = {
     "--learning-rate", "--weight-decay",   "--start",  "--dependence-rate",
     "--prior",         "--grid",           "--seed"};
 
-bool is_given(const CLI::App& verb, const std::string& name) {
-  return verb.count(name) > 0;
-}
-
 // Declares an option anew, with other choices.
 void widen(CLI::App& verb, const std::string& name, std::string& value,
            const std::vector<std::string>& choices, const std::string& help) {
   verb.remove_option(verb.get_option(name));
-  verb.add_option(name, value, help)->check(CLI::IsMember(choices));
+  verb.add_option(name, value, help)->check(one_of(choices));
 }
 
 // "64" or "64x48".
@@ -94,6 +90,24 @@ ImageTrainOptions training_of(const CLI::App& verb, const FitGiven& shared,
   train.recompute = given.recompute;
   train.mirror = given.mirror;
   return train;
+}
+
+// By the schedule.
+const std::vector<EffectRule<std::string>>& image_fit_rules() {
+  const auto unless = [](const std::string& schedule, const std::string& wanted) {
+    return schedule == wanted ? "" : "--schedule " + schedule;
+  };
+  static const std::vector<EffectRule<std::string>> rules = {
+      {{"--start", "--prior", "--dependence-rate"},
+       "--schedule joint",
+       [=](const std::string& schedule) { return unless(schedule, "joint"); }},
+      {{"--grid"},
+       "--schedule grid",
+       [=](const std::string& schedule) { return unless(schedule, "grid"); }},
+      {{"--estimator"}, "--schedule joint or grid", [=](const std::string& schedule) {
+         return schedule == "baseline" ? "--schedule baseline" : "";
+       }}};
+  return rules;
 }
 
 void check_people(const ImageFitGiven& given) {
@@ -199,30 +213,48 @@ ImageRequest ImagesGiven::resolve(const std::string& path,
 void add_images_options(CLI::App& verb, ImagesGiven& given) {
   auto& request = given.request;
   const auto add = [](CLI::Option* option) { return option->group(kImageOptions); };
-  auto* ids = add(verb.add_option(
+  add(verb.add_option(
       "--ids", request.ids,
       "Who the images show: a table with a row for each, or .npy integers"));
   add(verb.add_option("--file-column", request.file_column,
-                      "Column of --ids with the names of files"))
-      ->needs(ids);
+                      "Column of --ids with the names of files"));
   add(verb.add_option("--person-column", request.person_column,
-                      "Column of --ids with the people"))
-      ->needs(ids);
+                      "Column of --ids with the people"));
   add(verb.add_option("--crop", request.prepare.crop,
                       "Side of a square around the centre to cut out first"))
       ->check(integer_in(1, 1'000'000))
       ->default_str("");
   add(verb.add_option("--size", given.size,
                       "Side, or WIDTHxHEIGHT, to scale images to"));
-  auto* grey = add(verb.add_flag("--grey", given.grey, "Make all images grey"));
-  add(verb.add_flag("--rgb", given.rgb, "Make all images RGB"))->excludes(grey);
+  add(verb.add_flag("--grey", given.grey, "Make all images grey"));
+  add(verb.add_flag("--rgb", given.rgb, "Make all images RGB"));
   add(verb.add_flag("--skip-corrupt", request.skip_corrupt,
                     "Leave out images that cannot be decoded"));
+}
+
+void check_images_options(const CLI::App& verb, const ImagesGiven& given,
+                          const std::string& path) {
+  check_effects(
+      verb,
+      {needs_option({"--file-column", "--person-column"}, {"--ids"}),
+       idle_beside({"--grey"}, "--rgb"), idle_beside({"--valid-fraction"}, "--valid")},
+      verb);
+  const auto unless_array = [](const std::string& file) {
+    return lower_case(file).ends_with(".npy") ? file : "";
+  };
+  const std::vector<EffectRule<std::string>> of_ids = {
+      {{"--file-column", "--person-column"}, "a table of --ids", unless_array}};
+  check_effects(verb, of_ids, given.request.ids);
+  const std::vector<EffectRule<std::string>> of_images = {
+      {{"--file-column"}, "a folder of images", unless_array}};
+  check_effects(verb, of_images, path);
 }
 
 ImageFitRequest ImageFitGiven::resolve(const CLI::App& verb,
                                        const FitGiven& shared) const {
   check_options_for(verb, ModelKind::images);
+  check_images_options(verb, data, shared.request.data.table);
+  check_effects(verb, image_fit_rules(), shared.schedule);
   check_people(*this);
   if (is_given(verb, "--flow") && shared.flow != "glow") {
     throw InputError("--flow: expected glow for images, found " + shared.flow);

@@ -47,6 +47,10 @@ struct ImagesGiven {
   ImageRequest resolve(const std::string& path, const PrepareOptions& prepare) const;
 };
 void add_images_options(CLI::App& verb, ImagesGiven& given);
+/// InputError for one that was given and has no effect.
+/// @param path  of the images
+void check_images_options(const CLI::App& verb, const ImagesGiven& given,
+                          const std::string& path);
 
 /// What was typed of a fit of images, beside the options that tables have too.
 struct ImageFitGiven {

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "image_commands.h"
 #include "inspect_parts.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/core/log.h"
 #include "kinflow/report/text_table.h"
 #include "kinflow/train/model.h"
@@ -80,9 +81,9 @@ void print_json(const Model& model, const std::string& run) {
 
 std::string flow_line(const Model& model) {
   const auto& options = model.flow->options();
-  auto line = fmt::format("{} coupling, {} layers, networks {}",
-                          name_of(flow_kind_names(), options.kind), options.layers,
-                          fmt::join(options.hidden, "-"));
+  auto line = fmt::format(
+      "{} coupling, {}, networks {}", name_of(flow_kind_names(), options.kind),
+      counted(options.layers, "layer"), fmt::join(options.hidden, "-"));
   if (options.kind == FlowKind::spline) {
     line += fmt::format(", {} bins on +-{:.2f} sd", options.bins, options.bound);
   }

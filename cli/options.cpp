@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,10 +10,13 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/suggest.h"
 #include "kinflow/data/column_names.h"
+#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/table_reader.h"
 
 namespace kinflow::cli {
@@ -34,7 +38,8 @@ CLI::Validator in_range(Number low, Number high, const std::string& noun,
   const auto check = [=](std::string& text) -> std::string {
     const auto value = parse<Number>(text);
     if (value && *value >= low && *value <= high) return {};
-    return fmt::format("expected {} from {} to {}, found '{}'", noun, low, high, text);
+    return fmt::format("expected {} from {} to {}, found {}", noun, low, high,
+                       in_quotes(text));
   };
   return {check, fmt::format("{} in [{} - {}]", type, low, high)};
 }
@@ -65,6 +70,18 @@ CLI::Validator integer_in(std::int64_t low, std::int64_t high) {
 
 CLI::Validator number_in(double low, double high) {
   return in_range(low, high, "a number", "FLOAT");
+}
+
+CLI::Validator one_of(std::vector<std::string> known) {
+  const auto names = fmt::format("{{{}}}", fmt::join(known, ","));
+  const auto check = [known = std::move(known)](std::string& text) -> std::string {
+    if (std::find(known.begin(), known.end(), text) != known.end()) return {};
+    const auto most = std::span(known).first(known.size() - 1);
+    return fmt::format("expected {}{}{}, found {}{}", fmt::join(most, ", "),
+                       most.empty() ? "" : " or ", known.back(), in_quotes(text),
+                       did_you_mean(text, known));
+  };
+  return {check, names};
 }
 
 CLI::Option* add_names(CLI::App& verb, const std::string& name,
@@ -106,7 +123,7 @@ CLI::Option* add_minus_nine(CLI::App& verb, std::optional<MinusNine>& value,
             value = chosen(minus_nine_names(), name);
           },
           help)
-      ->check(CLI::IsMember(known));
+      ->check(one_of(known));
 }
 
 std::string absolute(const std::string& path) {
@@ -139,14 +156,12 @@ void add_dependence_options(CLI::App& verb, DependenceGiven& given) {
   auto& request = given.request;
   verb.add_option("--group", request.group,
                   "Column of block labels: repeats of one thing");
-  auto* relationship =
-      add_names(verb, "--relationship", request.relationships,
-                "Relationship matrix of the rows, in any format of docs/formats.md; "
-                "several, comma-separated, add up");
-  auto* components =
-      verb.add_option("--relationship-pcs", request.components,
-                      "Table of principal components, whose correlation between rows "
-                      "is a relationship: .csv, .tsv, .npy or .eigenvec");
+  add_names(verb, "--relationship", request.relationships,
+            "Relationship matrix of the rows, in any format of docs/formats.md; "
+            "several, comma-separated, add up");
+  verb.add_option("--relationship-pcs", request.components,
+                  "Table of principal components, whose correlation between rows "
+                  "is a relationship: .csv, .tsv, .npy or .eigenvec");
   add_names(verb, "--id", request.id,
             "Column of ids, or two of family and individual: rows of the files are "
             "found by them");
@@ -155,27 +170,21 @@ void add_dependence_options(CLI::App& verb, DependenceGiven& given) {
                 "the table");
   add_names(verb, "--relationship-ids", request.relationship_ids,
             "Ids of the matrix's rows, one a line; one file for each matrix (default: "
-            "the file beside it)")
-      ->needs(relationship);
+            "the file beside it)");
   add_choice(verb, "--relationship-scale", given.relationship_scale,
              relationship_scale_names(),
-             "Divide the matrix by its mean diagonal, or take it as it is")
-      ->needs(relationship);
+             "Divide the matrix by its mean diagonal, or take it as it is");
   verb.add_option("--sparsify", request.sparsify,
                   "Set entries of the matrix below this, in absolute value and after "
                   "scaling, to "
                   "0: rows fall into families")
-      ->check(number_in(0, kLargestThreshold))
-      ->needs(relationship);
+      ->check(number_in(0, kLargestThreshold));
   add_choice(verb, "--solver", given.solver, relationship_solver_names(),
              "How a relationship is solved: exactly by one decomposition, or by "
-             "conjugate gradients where it is too large for that")
-      ->needs(relationship);
+             "conjugate gradients where it is too large for that");
   verb.add_option("--cache", request.cache,
                   "Folder that keeps decompositions, or none (default: beside the "
-                  "matrix)")
-      ->needs(relationship)
-      ->excludes(components);
+                  "matrix)");
   verb.add_option("--time", request.time,
                   "Column of times: numbers or dates such as 2024-03-31");
   add_choice(verb, "--time-kernel", given.time_kernel, time_kernel_names(),
@@ -185,6 +194,40 @@ void add_dependence_options(CLI::App& verb, DependenceGiven& given) {
       ->check(number_in(kSmallestDecay, kLargestDecay));
   verb.add_flag("--unstructured", request.unstructured,
                 "Every pair of rows has its own correlation (up to 500 rows)");
+}
+
+const std::vector<EffectRule<DependenceRequest>>& dependence_rules() {
+  using Request = DependenceRequest;
+  static const std::vector<EffectRule<Request>> rules = {
+      {{"--relationship-ids", "--relationship-scale", "--sparsify", "--solver",
+        "--cache"},
+       "--relationship FILE",
+       [](const Request& r) { return r.relationships.empty() ? "none" : ""; }},
+      {{"--relationship-ids"},
+       "--id COLUMN",
+       [](const Request& r) { return r.id.empty() ? "none" : ""; }},
+      {{"--cache"},
+       "a single dense relationship that is decomposed",
+       [](const Request& r) -> std::string {
+         if (parts_of(r).size() > 1) return "other dependences";
+         if (r.solver == RelationshipSolver::iterative) return "--solver iterative";
+         if (r.sparsify) return "--sparsify";
+         return has_few_relatives(r) ? "a sparse one" : "";
+       }},
+      {{"--time-kernel", "--time-decay"}, "--time COLUMN", [](const Request& r) {
+         return r.time.empty() ? "none" : "";
+       }}};
+  return rules;
+}
+
+const std::vector<EffectRule<DependenceRequest>>& id_rules() {
+  static const std::vector<EffectRule<DependenceRequest>> rules = {
+      {{"--id"},
+       "--relationship FILE or --relationship-pcs FILE",
+       [](const DependenceRequest& r) {
+         return r.relationships.empty() && r.components.empty() ? "neither" : "";
+       }}};
+  return rules;
 }
 
 void add_parameter(CLI::App& verb, std::vector<double>& values) {
@@ -202,7 +245,7 @@ CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed, const std::string& he
 
 CLI::Option* add_device(CLI::App& verb, std::string& device) {
   return verb.add_option("--device", device, "Where to compute")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
+      ->check(one_of({"cpu", "cuda"}));
 }
 
 CLI::Option* add_overwrite(CLI::App& verb, bool& overwrite) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "idle_options.h"
 #include "kinflow/core/result_files.h"
 #include "kinflow/data/minus_nine.h"
 #include "kinflow/train/names.h"
@@ -14,13 +15,16 @@
 
 namespace kinflow::cli {
 
+/// A check that a value is one of several.
+CLI::Validator one_of(std::vector<std::string> known);
+
 /// An option whose value is one of an enumeration's names.
 template <typename Enum>
 CLI::Option* add_choice(CLI::App& verb, const std::string& name, std::string& value,
                         const Names<Enum>& names, const std::string& help) {
   std::vector<std::string> known;
   for (const auto& [text, ignored] : names) known.push_back(text);
-  return verb.add_option(name, value, help)->check(CLI::IsMember(known));
+  return verb.add_option(name, value, help)->check(one_of(known));
 }
 
 /// The value that a name stands for; the name has been checked.
@@ -82,6 +86,11 @@ struct DependenceGiven {
   DependenceRequest resolve() const;
 };
 void add_dependence_options(CLI::App& verb, DependenceGiven& given);
+
+/// When these options have an effect; ids of rows that are drawn may be copied, so that
+/// --id has a rule of its own.
+const std::vector<EffectRule<DependenceRequest>>& dependence_rules();
+const std::vector<EffectRule<DependenceRequest>>& id_rules();
 
 /// --parameter, in place of what a model learned.
 void add_parameter(CLI::App& verb, std::vector<double>& values);

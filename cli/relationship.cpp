@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "commands.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/input_file.h"
 #include "kinflow/data/check_relationship.h"
@@ -28,12 +29,20 @@ struct RelationshipGiven {
   bool rescale = false, listed_only = false, json = false, overwrite = false;
 };
 
-RelationshipFile read(const RelationshipGiven& given) {
+RelationshipFile read(const RelationshipGiven& given, const CLI::App& verb) {
   RelationshipOptions options{
       .ids = given.ids, .format = {}, .drop_unlisted_parents = given.listed_only};
   if (!given.format.empty()) {
     options.format = chosen(relationship_format_names(), given.format);
   }
+  const std::vector<EffectRule<RelationshipFormat>> rules = {
+      // Text may turn out to be a pedigree.
+      {{"--listed-only"}, "a pedigree", [](const RelationshipFormat& format) {
+         const bool may_be_pedigree = format == RelationshipFormat::pedigree ||
+                                      format == RelationshipFormat::text;
+         return may_be_pedigree ? "" : "the format " + name_of(format);
+       }}};
+  check_effects(verb, rules, find_relationship(given.file, options).format);
   return read_relationship(given.file, options);
 }
 
@@ -103,8 +112,8 @@ void print_text(const RelationshipFile& file, const RelationshipCheck& check) {
                  fmt::format("mean {:.6g}, from {:.6g} to {:.6g}", check.mean_diagonal,
                              check.smallest_diagonal, check.largest_diagonal)});
   table.add_row({"symmetric", check.is_symmetric ? "yes" : "no"});
-  table.add_row({"components", fmt::format("{}, the largest of {} rows",
-                                           check.components, check.largest_component)});
+  table.add_row({"components", fmt::format("{}, the largest of {}", check.components,
+                                           counted(check.largest_component, "row"))});
   table.add_row({"definiteness", name_of(check.definiteness)});
   table.add_row({"duplicates and twins", std::to_string(check.twin_count)});
   fmt::print("{}", table.plain());
@@ -129,8 +138,8 @@ void add_check(CLI::App& parent, Console& console) {
   auto* verb = parent.add_subcommand("check", "Check symmetry, scale, definiteness");
   add_input_options(*verb, *given);
   verb->add_flag("--json", given->json, "Print JSON");
-  verb->callback([given, &console] {
-    const auto file = read(*given);
+  verb->callback([given, verb, &console] {
+    const auto file = read(*given, *verb);
     const auto check = check_relationship(file);
     given->json ? print_json(file, check) : print_text(file, check);
     for (const auto& warning : check.warnings) {
@@ -168,8 +177,8 @@ void add_convert(CLI::App& parent, Console& console) {
   verb->add_option("--out", given->out, "File to write; its ending tells the format")
       ->required();
   add_overwrite(*verb, given->overwrite);
-  verb->callback([given, &console] {
-    auto file = read(*given);
+  verb->callback([given, verb, &console] {
+    auto file = read(*given, *verb);
     make_symmetric(file);
     if (given->rescale) {
       const double factor = rescale_to_unit_diagonal(file);

@@ -84,7 +84,9 @@ void add_lfw(CLI::App& app, Console& console) {
   auto given = std::make_shared<FacesGiven>();
   auto* verb = add_experiment(
       app, "lfw", "Faces of people, several of some: Labeled Faces in the Wild",
-      [given, &console](const ExperimentOptions& options) {
+      [given, &app, &console](const ExperimentOptions& options) {
+        const auto& lfw = *app.get_subcommand("lfw");
+        check_effects(lfw, {idle_beside({"--minutes", "--preset"}, "--quick")}, lfw);
         given->source.preset = chosen(glow_preset_names(), given->preset);
         return reproduce_lfw(options, given->source, console);
       },

@@ -1,6 +1,8 @@
 // Parses the verbs and turns failures into exit codes.
 #include "run_verbs.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 #include <unistd.h>
 
@@ -12,10 +14,14 @@
 #include <new>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "commands.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/suggest.h"
 #include "kinflow/core/version.h"
+#include "kinflow/data/in_quotes.h"
+#include "usage_errors.h"
 
 namespace {
 
@@ -53,12 +59,14 @@ int fail(kinflow::cli::Console& console, const std::string& message, int code) {
 
 // InputError that lists the verbs where the first word is none of them.
 void check_verb(const CLI::App& app, const std::string& word) {
-  std::string names;
+  std::vector<std::string> names;
   for (const auto* verb : app.get_subcommands({})) {
     if (verb->get_name() == word) return;
-    names += (names.empty() ? "" : ", ") + verb->get_name();
+    names.push_back(verb->get_name());
   }
-  throw kinflow::InputError("expected a verb (" + names + "), found '" + word + "'");
+  throw kinflow::InputError(
+      fmt::format("expected a verb ({}), found {}{}", fmt::join(names, ", "),
+                  kinflow::in_quotes(word), kinflow::did_you_mean(word, names)));
 }
 
 }  // namespace
@@ -95,7 +103,7 @@ int kinflow::cli::run_verbs(int argc, char** argv, const AddVerbs& add_verbs) {
     if (std::fflush(stdout) != 0) throw InputError(system_message("stdout", "write"));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return fail(console, std::string(error.what()) + " (see --help)", kBadInput);
+    return fail(console, usage_message(app, error) + " (see --help)", kBadInput);
   } catch (const InputError& error) {
     return fail(console, error.what(), kBadInput);
   } catch (const Interrupted& error) {

@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "image_commands.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/table.h"
@@ -159,28 +160,57 @@ NewRows rows_to_draw(const SampleGiven& given, const DependenceRequest& request,
   return plain_rows(rows_that_follow(given, request, model, observed));
 }
 
-// Options that would have no effect are mistakes.
-void check_options(const SampleGiven& given, const Model& model) {
-  const bool dependent = given.dependence.any_or_time() || !given.block_sizes.empty() ||
-                         !given.given.empty();
-  if (!given.parameter.empty() && !dependent) {
-    throw InputError(
-        "--parameter: expected a dependence, --block-sizes or --given, found none");
+// What was typed, and the model that it is for.
+struct SampleChoice {
+  const SampleGiven& typed;
+  const Model& model;
+
+  bool is_dependent() const {
+    return typed.dependence.any_or_time() || !typed.block_sizes.empty() ||
+           !typed.given.empty();
   }
-  if (given.rows && !given.rows_of.empty()) {
-    throw InputError("--rows: expected none beside --for, whose rows count, found " +
-                     std::to_string(*given.rows));
-  }
-  if (given.rows && given.dependence.request.unstructured) {
-    throw InputError(
-        "--rows: expected none with --unstructured, which draws the training rows, "
-        "found " +
-        std::to_string(*given.rows));
-  }
-  if (!given.rows_of.empty() && !dependent && model.context_columns.empty()) {
-    throw InputError(
-        "--for: expected a dependence, or a model with context columns, found neither");
-  }
+};
+
+const std::vector<EffectRule<SampleChoice>>& sample_rules() {
+  using Choice = SampleChoice;
+  static const std::vector<EffectRule<Choice>> rules = {
+      {{"--parameter"},
+       "a dependence, --block-sizes or --given",
+       [](const Choice& c) { return c.is_dependent() ? "" : "none"; }},
+      {{"--rows"},
+       "no --for, whose rows count,",
+       [](const Choice& c) -> std::string {
+         return c.typed.rows_of.empty() ? "" : "--for " + c.typed.rows_of;
+       }},
+      {{"--rows"},
+       "no --unstructured, which draws the training rows,",
+       [](const Choice& c) {
+         return c.typed.dependence.request.unstructured ? "--unstructured" : "";
+       }},
+      {{"--for"},
+       "a dependence, or a model with context columns,",
+       [](const Choice& c) {
+         const bool has_context = !c.model.context_columns.empty();
+         return c.is_dependent() || has_context ? "" : "neither";
+       }},
+      {{"--block-sizes"},
+       "no --for",
+       [](const Choice& c) -> std::string {
+         return c.typed.rows_of.empty() ? "" : "--for " + c.typed.rows_of;
+       }},
+      {{"--block-sizes"},
+       "no --given",
+       [](const Choice& c) -> std::string {
+         return c.typed.given.empty() ? "" : "--given " + c.typed.given;
+       }},
+      {{"--id"}, "--for TABLE or a relationship", [](const Choice& c) {
+         const auto& request = c.typed.dependence.request;
+         const bool is_used = !c.typed.rows_of.empty() ||
+                              !request.relationships.empty() ||
+                              !request.components.empty();
+         return is_used ? "" : "neither";
+       }}};
+  return rules;
 }
 
 // What was said of the dependence, or what follows from the model.
@@ -199,6 +229,24 @@ DependenceRequest request_of(const SampleGiven& given, const Model& model) {
     return request;
   }
   return model.dependence.request_for_new_rows(request, given.parameter);
+}
+
+// Counts the rows that the observed ones say nothing about.
+void report_unmatched_rows(const SampleGiven& given, const RowRelations& relations,
+                           std::int64_t observed, Console& console) {
+  const auto found =
+      find_unmatched_rows(relations, observed, given.given,
+                          given.rows_of.empty() ? "the rows to draw" : given.rows_of);
+  if (found.rows > 0) {
+    console.info(
+        fmt::format("{} of {} depend on no row of {}", found.rows,
+                    counted(relations.rows - observed, "row to draw", "rows to draw"),
+                    given.given));
+  }
+  if (found.observed > 0) {
+    console.info(fmt::format("{}: no row to draw depends on {} of {}", given.given,
+                             found.observed, counted(observed, "row")));
+  }
 }
 
 struct Drawn {
@@ -229,6 +277,8 @@ Drawn draw(const SampleGiven& given, const DependenceRequest& request,
   }
   auto relations = read_relations(request, all, source,
                                   minus_nine_for(model, given.minus_nine).meaning);
+  if (known != nullptr)
+    report_unmatched_rows(given, relations, known->data.size(0), console);
   // They say which member the observed rows speak for.
   std::optional<RowLaws> observed_laws;
   if (known != nullptr && model.members() > 1) {
@@ -258,17 +308,20 @@ void draw_independent(const SampleGiven& given, const DependenceRequest& request
              {.threads = given.threads, .stop = &stop_requested()}, console);
 }
 
-void run(SampleGiven given, const std::string& model_path, Console& console) {
+void run(SampleGiven given, const std::string& model_path, const CLI::App& verb,
+         Console& console) {
   find_names(given.rows_of.empty() ? given.given : given.rows_of,
              {&given.dependence.request.id});
-  if (given.out.empty()) throw InputError("--out is required (see --help)");
+  if (given.out.empty())
+    throw InputError("sample: expected --out FILE, found none (see --help)");
   table_format(given.out);
   auto inputs = input_files(given.dependence.resolve());
   inputs.insert(inputs.end(), {given.given, given.rows_of});
   check_not_an_input(given.out, inputs);
   require_no_result({given.out}, given.overwrite);
   const auto model = load_model(model_path, at::kCPU, at::kDouble);
-  check_options(given, model);
+  check_effects(verb, sample_rules(), {given, model});
+  check_effects(verb, dependence_rules(), given.dependence.resolve());
   const auto request = request_of(given, model);
   if (kind_of(request) == DependenceKind::independent) {
     draw_independent(given, request, model, console);
@@ -305,18 +358,15 @@ void add_sample(CLI::App& app, Console& console) {
   verb->add_option("--rows,--n", given->rows,
                    "Rows or images to draw; with --given, of every block or in all")
       ->check(integer_in(1, 1'000'000'000));
-  auto* table = verb->add_option(
+  verb->add_option(
       "--for", given->rows_of,
       "Table with a row for each row to draw: its group, id, time and context columns");
-  auto* observed = verb->add_option(
-      "--given", given->given,
-      "Observed rows or images: draw further ones that depend on them");
+  verb->add_option("--given", given->given,
+                   "Observed rows or images: draw further ones that depend on them");
   add_list(*verb, "--block-sizes", given->block_sizes,
            "Draw correlated rows in blocks of these sizes, comma-separated, repeated "
            "until --rows")
-      ->check(integer_in(1, 1'000'000'000))
-      ->excludes(observed)
-      ->excludes(table);
+      ->check(integer_in(1, 1'000'000'000));
   add_dependence_options(*verb, given->dependence);
   add_parameter(*verb, given->parameter);
   add_minus_nine(*verb, given->minus_nine,
@@ -333,8 +383,11 @@ void add_sample(CLI::App& app, Console& console) {
     set_threads(given->threads);
     call_by_model_kind(
         *verb, given->run,
-        [&](const std::string& model) { run(*given, model, console); },
-        [&](const std::string& model) { run_images(*given, model, console); });
+        [&](const std::string& model) { run(*given, model, *verb, console); },
+        [&](const std::string& model) {
+          check_sample_images_options(*verb, given->images, given->given);
+          run_images(*given, model, console);
+        });
   });
 }
 

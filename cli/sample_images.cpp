@@ -138,9 +138,6 @@ void check_outputs(const SampleImagesGiven& given) {
   } else if (!given.out.empty()) {
     check_folder(given.out, given.overwrite, inputs);
   }
-  if (given.known.empty() && !given.parameter.empty()) {
-    throw InputError("--parameter: expected --given beside it, found none");
-  }
 }
 
 std::vector<std::string> new_people(std::int64_t count) {
@@ -213,6 +210,17 @@ void add_sample_images_options(CLI::App& verb, SampleImagesGiven& given) {
                       "Spread of the latents; less than 1 for more typical images"))
       ->check(number_in(0, 100));
   add(add_device(verb, given.device));
+}
+
+void check_sample_images_options(const CLI::App& verb, const SampleImagesGiven& given,
+                                 const std::string& known) {
+  check_effects(
+      verb,
+      {needs_option({"--ids", "--file-column", "--person-column", "--crop", "--size",
+                     "--grey", "--rgb", "--skip-corrupt", "--parameter"},
+                    {"--given"})},
+      verb);
+  check_images_options(verb, given.images, known);
 }
 
 void sample_images(const SampleImagesGiven& given, Console& console) {

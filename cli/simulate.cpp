@@ -3,13 +3,13 @@
 #include "kinflow/data/simulate.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <vector>
 
 #include "commands.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/genetics/simulate_cohort.h"
 #include "kinflow/images/simulate_images.h"
@@ -24,7 +24,7 @@ struct SimulateGiven {
   std::uint64_t seed = 0;
   std::string out;
   bool overwrite = false;
-  std::vector<CLI::Option*> of_shapes, of_cohorts, of_images;  // what only one takes
+  std::vector<std::string> of_cohorts, of_images;  // names of what only one takes
   // All but --cohort; where not given, each has its own number.
   CLI::Option* rows = nullptr;
   CLI::Option* valid_rows = nullptr;
@@ -53,31 +53,24 @@ void add_shape_options(CLI::App& verb, SimulateGiven& given) {
   given.test_rows = verb.add_option("--test-rows", options.test_rows,
                                     "Independent test rows (images: 2000)")
                         ->check(integer_in(1, 1'000'000'000));
-  given.of_shapes = {
-      verb.add_option("--shape", given.shape, "Density in the plane")
-          ->check(CLI::IsMember(
-              {"abs", "crescent", "crescent-cubed", "sign", "sine-wave"})),
-      verb.add_option("--dependence", given.dependence, "How the training rows depend")
-          ->check(CLI::IsMember({"blocks", "relationship"})),
-      verb.add_option("--lambda", options.lambda,
-                      "Share of independent variance (relationship; default: random)")
-          ->check(number_in(0, 1))};
+  verb.add_option("--shape", given.shape, "Density in the plane")
+      ->check(one_of({"abs", "crescent", "crescent-cubed", "sign", "sine-wave"}));
+  verb.add_option("--dependence", given.dependence, "How the training rows depend")
+      ->check(one_of({"blocks", "relationship"}));
+  verb.add_option("--lambda", options.lambda,
+                  "Share of independent variance (relationship; default: random)")
+      ->check(number_in(0, 1));
 }
 
 void add_cohort_options(CLI::App& verb, SimulateGiven& given) {
-  verb.add_flag(
-      "--cohort", given.is_cohort,
-      "A cohort with genotypes and biomarkers; the options below are its own");
   auto& options = given.cohort;
   const auto add_count = [&](const char* name, std::int64_t& value, const char* help,
                              std::int64_t low, std::int64_t high) {
-    given.of_cohorts.push_back(
-        verb.add_option(name, value, help)->check(integer_in(low, high)));
+    verb.add_option(name, value, help)->check(integer_in(low, high));
   };
   const auto add_number = [&](const char* name, double& value, const char* help,
                               double low, double high) {
-    given.of_cohorts.push_back(
-        verb.add_option(name, value, help)->check(number_in(low, high)));
+    verb.add_option(name, value, help)->check(number_in(low, high));
   };
   add_count("--people", options.people, "People with genotypes", 10, 10'000'000);
   add_count("--snps", options.snps, "SNPs", 1, 100'000'000);
@@ -85,10 +78,9 @@ void add_cohort_options(CLI::App& verb, SimulateGiven& given) {
   add_count("--null-chromosomes", options.null_chromosomes,
             "The last chromosomes that have no effects", 0, 21);
   add_number("--relatives", options.relatives, "Share of people in families", 0, 1);
-  given.of_cohorts.push_back(
-      add_list(verb, "--families", given.families,
-               "Shapes of families, comma-separated (default: all)")
-          ->check(CLI::IsMember({"trio", "sibship", "three-generations", "cousins"})));
+  add_list(verb, "--families", given.families,
+           "Shapes of families, comma-separated (default: all)")
+      ->check(one_of({"trio", "sibship", "three-generations", "cousins"}));
   add_count("--populations", options.populations, "Populations", 1, 100);
   add_number("--fst", options.fst, "F_ST of the populations", 0, 0.9);
   add_number("--admixed", options.admixed, "Share of admixed families", 0, 1);
@@ -117,33 +109,42 @@ void add_cohort_options(CLI::App& verb, SimulateGiven& given) {
              "Typical effect of age and of sex, in deviations of a biomarker", 0, 100);
   add_number("--missing-values", options.missing_values, "Share of missing biomarkers",
              0, 0.9);
-  given.of_cohorts.push_back(add_threads(verb, given.work.threads));
+  add_threads(verb, given.work.threads);
 }
 
 void add_image_options(CLI::App& verb, SimulateGiven& given) {
-  verb.add_flag("--images", given.are_images,
-                "Images of people, a few with most of them; the options below are its "
-                "own, besides --rows, --valid-rows and --test-rows");
   auto& options = given.images;
-  given.of_images = {
-      verb.add_option("--side", options.side, "Pixels of a side, a multiple of 4")
-          ->check(integer_in(8, 64)),
-      verb.add_flag("--rgb", options.rgb, "In colours"),
-      verb.add_option("--identity-share", options.identity_share,
-                      "Share of variance that a person's images have in common")
-          ->check(number_in(0, 1)),
-      verb.add_option("--largest-person", options.largest_person,
-                      "Most training images of a person")
-          ->check(integer_in(1, 1'000'000'000))};
+  verb.add_option("--side", options.side, "Pixels of a side, a multiple of 4")
+      ->check(integer_in(8, 64));
+  verb.add_flag("--rgb", options.rgb, "In colours");
+  verb.add_option("--identity-share", options.identity_share,
+                  "Share of variance that a person's images have in common")
+      ->check(number_in(0, 1));
+  verb.add_option("--largest-person", options.largest_person,
+                  "Most training images of a person")
+      ->check(integer_in(1, 1'000'000'000));
 }
 
-/// InputError where an option of another kind of data was given.
-void refuse(const std::vector<CLI::Option*>& options, const char* expected) {
-  for (const auto* option : options) {
-    if (option->count() == 0) continue;
-    throw InputError(fmt::format("{}: expected {}, found {}", option->get_name(),
-                                 expected, fmt::join(option->results(), ",")));
-  }
+/// When options of a cohort have an effect, beside others of its own.
+const std::vector<EffectRule<SimulateCohortOptions>>& cohort_rules() {
+  using Cohort = SimulateCohortOptions;
+  static const std::vector<EffectRule<Cohort>> rules = {
+      {{"--families", "--family-environment"},
+       "--relatives above 0",
+       [](const Cohort& c) { return c.relatives > 0 ? "" : "--relatives 0"; }},
+      {{"--fst", "--admixed"},
+       "several --populations",
+       [](const Cohort& c) { return c.populations > 1 ? "" : "--populations 1"; }},
+      {{"--genetic-correlation", "--environment-correlation", "--curvature"},
+       "several --traits",
+       [](const Cohort& c) { return c.traits > 1 ? "" : "--traits 1"; }},
+      {{"--locus-share"},
+       "--loci above 0",
+       [](const Cohort& c) { return c.loci > 0 ? "" : "--loci 0"; }},
+      {{"--heritability"}, "--loci or --polygenic above 0", [](const Cohort& c) {
+         return c.loci > 0 || c.polygenic_snps > 0 ? "" : "--loci 0 --polygenic 0";
+       }}};
+  return rules;
 }
 
 /// The files of an earlier simulation, of whatever kind, that are to be overwritten.
@@ -170,13 +171,13 @@ void simulate_shape(SimulateGiven& given, const ResultFiles& replaced,
   }
   const auto simulation = simulate(chosen);
   write_simulation(given.out, simulation, replaced);
-  console.info(
-      fmt::format("{}: {} training rows of '{}'{}, entropy {:.4f} nats", given.out,
-                  chosen.rows, given.shape,
-                  simulation.block_sizes.empty()
-                      ? fmt::format(" with lambda {:.3f}", simulation.lambda)
-                      : fmt::format(" in {} blocks", simulation.block_sizes.size()),
-                  simulation.entropy_nats));
+  console.info(fmt::format(
+      "{}: {} training rows of '{}'{}, entropy {:.4f} nats", given.out, chosen.rows,
+      given.shape,
+      simulation.block_sizes.empty()
+          ? fmt::format(" with lambda {:.3f}", simulation.lambda)
+          : fmt::format(" in {}", counted(simulation.block_sizes.size(), "block")),
+      simulation.entropy_nats));
 }
 
 void simulate_people(SimulateGiven& given, const ResultFiles& replaced) {
@@ -213,21 +214,21 @@ void simulate_pictures(SimulateGiven& given, const ResultFiles& replaced,
 }
 
 /// InputError for options that the chosen kind of data does not take.
-void check_kind(const SimulateGiven& given) {
-  if (given.is_cohort && given.are_images) {
-    throw InputError("--images: expected none with --cohort, found it");
-  }
-  if (given.is_cohort) {
-    refuse({given.rows, given.valid_rows, given.test_rows}, "none with --cohort");
-    refuse(given.of_shapes, "none with --cohort");
-  } else {
-    refuse(given.of_cohorts, "it with --cohort only");
-  }
-  if (given.are_images) {
-    refuse(given.of_shapes, "none with --images");
-  } else {
-    refuse(given.of_images, "it with --images only");
-  }
+void check_options(const SimulateGiven& given, const CLI::App& verb) {
+  const std::vector<std::string> of_shapes = {"--shape", "--dependence", "--lambda"};
+  check_effects(
+      verb,
+      {idle_beside({"--images", "--rows", "--valid-rows", "--test-rows"}, "--cohort"),
+       idle_beside(of_shapes, "--cohort"), idle_beside(of_shapes, "--images"),
+       needs_option(given.of_cohorts, {"--cohort"}),
+       needs_option(given.of_images, {"--images"})},
+      verb);
+  if (given.is_cohort) check_effects(verb, cohort_rules(), given.cohort);
+  const std::vector<EffectRule<std::string>> by_dependence = {
+      {{"--lambda"}, "--dependence relationship", [](const std::string& dependence) {
+         return dependence == "relationship" ? "" : "--dependence " + dependence;
+       }}};
+  check_effects(verb, by_dependence, given.dependence);
 }
 
 }  // namespace
@@ -241,10 +242,18 @@ void add_simulate(CLI::App& app, Console& console) {
   add_seed(*verb, given->seed, "Seed of all random numbers");
   verb->add_option("--out", given->out, "Folder to write")->required();
   add_overwrite(*verb, given->overwrite);
-  add_cohort_options(*verb, *given);
-  add_image_options(*verb, *given);
-  verb->callback([given, &console] {
-    check_kind(*given);
+  verb->add_flag(
+      "--cohort", given->is_cohort,
+      "A cohort with genotypes and biomarkers; the options below are its own");
+  given->of_cohorts =
+      names_of_added_options(*verb, [&] { add_cohort_options(*verb, *given); });
+  verb->add_flag("--images", given->are_images,
+                 "Images of people, a few with most of them; the options below are its "
+                 "own, besides --rows, --valid-rows and --test-rows");
+  given->of_images =
+      names_of_added_options(*verb, [&] { add_image_options(*verb, *given); });
+  verb->callback([given, verb, &console] {
+    check_options(*given, *verb);
     const auto replaced = earlier_files(*given);
     if (given->is_cohort) {
       simulate_people(*given, replaced);

@@ -9,19 +9,24 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "commands.h"
 #include "fit_options.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/input_file.h"
 #include "kinflow/core/json_reader.h"
+#include "kinflow/core/suggest.h"
 #include "kinflow/data/column_names.h"
+#include "usage_errors.h"
 
 namespace kinflow::cli {
 namespace {
 
 using nlohmann::json;
 
+const std::vector<std::string> kKeys = {"fixed", "cases", "grid"};
 constexpr std::size_t kMostRuns = 1'000'000;
 
 struct SweepGiven {
@@ -33,6 +38,9 @@ struct SweepGiven {
 
 // Options of a run by name, in the order in which they are said.
 using Options = std::vector<std::pair<std::string, json>>;
+
+// One axis of the product of runs: each element says some options.
+using Axis = std::vector<Options>;
 
 std::string text_of(const json& value) {
   if (value.is_string()) return value.get<std::string>();
@@ -58,6 +66,14 @@ std::vector<std::string> words_of(const Options& options) {
   return words;
 }
 
+std::vector<std::string> names_without_dashes(const CLI::App& parser) {
+  std::vector<std::string> names = {"table"};
+  for (const auto* option : parser.get_options()) {
+    for (const auto& name : option->get_lnames()) names.push_back(name);
+  }
+  return names;
+}
+
 // InputError for an option that a fit does not have, and for a value of the wrong kind.
 void check_options(const CLI::App& parser, const Options& options) {
   for (const auto& [name, value] : options) {
@@ -66,8 +82,8 @@ void check_options(const CLI::App& parser, const Options& options) {
     if (option == nullptr) {
       throw InputError(fmt::format(
           "option '{}': expected one of 'kinflow fit' that decides its result, without "
-          "dashes, found none of this name",
-          name));
+          "dashes, found none of this name{}",
+          name, did_you_mean(name, names_without_dashes(parser))));
     }
     const bool is_flag = option->get_items_expected_max() == 0;
     if (is_flag == value.is_boolean()) continue;
@@ -77,7 +93,8 @@ void check_options(const CLI::App& parser, const Options& options) {
 }
 
 // A request from options, as `kinflow fit` would make it.
-FitRequest request_from(const Options& options) {
+// @param idle  gets the options that have no effect in it
+FitRequest request_from(const Options& options, std::vector<IdleOption>& idle) {
   CLI::App parser;
   parser.option_defaults()->always_capture_default();
   parser.set_help_flag();
@@ -86,12 +103,72 @@ FitRequest request_from(const Options& options) {
   check_options(parser, options);
   auto words = words_of(options);
   std::reverse(words.begin(), words.end());
-  parser.parse(words);
+  try {
+    parser.parse(words);
+  } catch (const CLI::ParseError& error) {
+    throw InputError(usage_message(parser, error));
+  }
   if (given.request.replicas.count == 0) given.request.replicas.count = 1;
   if (given.request.data.table.empty()) {
     throw InputError("expected a table, found none");
   }
-  return given.resolve();
+  const auto request = given.resolve();
+  idle = find_idle_fit_options(parser, {given, request});
+  return request;
+}
+
+// Options are for all runs of a sweep: one that does nothing in some is no mistake, one
+// that does nothing in any run is.
+class EffectCounts {
+ public:
+  void add(const Options& options, const std::vector<IdleOption>& idle) {
+    for (const auto& [name, ignored] : options) ++uses_["--" + name].runs;
+    std::set<std::string> names;
+    for (const auto& option : idle) {
+      if (!names.insert(option.name).second) continue;
+      auto& use = uses_[option.name];
+      ++use.idle_runs;
+      use.message = option.message;
+    }
+  }
+
+  void check(const std::string& source) const {
+    for (const auto& [name, use] : uses_) {
+      if (use.idle_runs == 0 || use.idle_runs < use.runs) continue;
+      throw InputError(fmt::format("{}: {}{}", source, use.message,
+                                   use.runs > 1 ? " in all runs" : ""));
+    }
+  }
+
+ private:
+  struct Use {
+    std::size_t runs = 0, idle_runs = 0;
+    std::string message = {};
+  };
+  std::map<std::string, Use> uses_;
+};
+
+// InputError for an option that is fixed and yet set by every element of an axis.
+void check_fixed(const Options& fixed, const std::vector<Axis>& axes,
+                 const std::string& source) {
+  for (const auto& [name, ignored] : fixed) {
+    for (const auto& axis : axes) {
+      const bool is_set =
+          std::all_of(axis.begin(), axis.end(), [&](const Options& one) {
+            return std::any_of(one.begin(), one.end(), [&](const auto& option) {
+              return option.first == name;
+            });
+          });
+      if (!is_set) continue;
+      throw InputError(fmt::format(
+          "{}: option '{}': expected in fixed, in the cases or in the grid, found in "
+          "fixed and in {}, which has the last word in every run",
+          source, name,
+          axis.front().size() == 1 && axis.front().front().first == name
+              ? "the grid"
+              : "all cases"));
+    }
+  }
 }
 
 [[noreturn]] void fail(const std::string& source, const std::string& key,
@@ -125,9 +202,6 @@ void set(Options& options, const std::string& name, const json& value) {
   options.emplace_back(name, value);
 }
 
-// One axis of the product of runs: each element says some options.
-using Axis = std::vector<Options>;
-
 std::vector<Axis> axes_of(const json& from, const std::string& source) {
   std::vector<Axis> axes;
   if (from.contains("cases")) {
@@ -158,9 +232,10 @@ SweepRequest request_of(const json& from, const std::string& source) {
     throw InputError(source + ": expected an object, found " + from.type_name());
   }
   for (const auto& [key, ignored] : from.items()) {
-    if (key != "fixed" && key != "cases" && key != "grid") {
-      throw InputError(fmt::format(
-          "{}: expected the keys fixed, cases and grid, found '{}'", source, key));
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
+      throw InputError(
+          fmt::format("{}: expected the keys fixed, cases and grid, found '{}'{}",
+                      source, key, did_you_mean(key, kKeys)));
     }
   }
   const auto fixed =
@@ -186,6 +261,8 @@ SweepRequest request_of(const json& from, const std::string& source) {
       }
     }
   }
+  check_fixed(fixed, axes, source);
+  EffectCounts effects;
   for (std::size_t run = 0; run < count; ++run) {
     auto options = fixed;
     // The last axis varies fastest.
@@ -203,14 +280,15 @@ SweepRequest request_of(const json& from, const std::string& source) {
       made.values.push_back(text);
     }
     try {
-      made.request = request_from(options);
-    } catch (const CLI::ParseError& error) {
-      throw InputError(fmt::format("{}: run {}: {}", source, run + 1, error.what()));
+      std::vector<IdleOption> idle;
+      made.request = request_from(options, idle);
+      effects.add(options, idle);
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}: run {}: {}", source, run + 1, error.what()));
     }
     request.runs.push_back(std::move(made));
   }
+  effects.check(source);
   return request;
 }
 
@@ -274,7 +352,7 @@ void run(SweepGiven given, bool resume, bool has_device, Console& console) {
                                valid_score_label(one.score), one.valid_nll_nats,
                                one.directory));
   }
-  fmt::print("{}: {} runs{}, {}, {:.1f} s\n", directory, result.runs,
+  fmt::print("{}: {}{}, {}, {:.1f} s\n", directory, counted(result.runs, "run"),
              result.failed > 0 ? fmt::format(" ({} failed)", result.failed) : "",
              fmt::join(best, "; "), result.seconds);
 }
@@ -292,7 +370,7 @@ void add_sweep(CLI::App& app, Console& console) {
                                   "Go on with a sweep that was interrupted");
   auto* device = verb->add_option("--device", given->device,
                                   "Where to compute (resumed: as before)");
-  device->check(CLI::IsMember({"cpu", "cuda"}));
+  device->check(one_of({"cpu", "cuda"}));
   add_threads(*verb, given->threads);
   verb->add_option("--replicas", given->most_replicas,
                    "Most flows trained side by side; 0: as memory allows")
@@ -300,7 +378,9 @@ void add_sweep(CLI::App& app, Console& console) {
   verb->add_option("--checkpoint-seconds", given->checkpoint_seconds,
                    "Time between two checkpoints; 0: after every epoch")
       ->check(number_in(0, 1e9));
-  verb->callback([given, resume, device, &console] {
+  verb->callback([given, verb, resume, device, &console] {
+    // What is trained side by side was settled when the sweep began.
+    check_effects(*verb, {idle_beside({"--replicas"}, "--resume")}, *verb);
     run(*given, resume->count() > 0, device->count() > 0, console);
   });
 }

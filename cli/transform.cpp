@@ -53,28 +53,30 @@ void add_transform(CLI::App& app, Console& console) {
   verb->add_option("table", request.table, "Table of data, or of latents u1, u2, ...")
       ->required();
   verb->add_flag("--inverse", request.inverse, "From latents to data");
-  auto* keep = add_names(*verb, "--keep", request.keep,
-                         "Columns to copy to the --out table, comma-separated");
+  add_names(*verb, "--keep", request.keep,
+            "Columns to copy to the --out table, comma-separated");
   verb->add_flag("--drop-missing", request.drop_missing,
                  "Rows with missing values get empty cells");
   add_minus_nine(*verb, request.minus_nine,
                  "What -9 stands for (default: as in the training of the model)");
   add_device(*verb, given->device);
   add_threads(*verb, given->threads);
-  keep->needs(
-      verb->add_option("--out", request.out, "Table to write: .csv, .tsv or .npy"));
-  auto* pheno_out = verb->add_option(
+  verb->add_option("--out", request.out, "Table to write: .csv, .tsv or .npy");
+  verb->add_option(
       "--pheno-out", request.pheno_out,
       "Prefix of PREFIX.pheno, the latents as phenotypes for plink2, GCTA and regenie");
-  verb->add_option("--gemma", given->fam,
-                   "Write PREFIX.gemma.txt too, for GEMMA with the people of this .fam")
-      ->needs(pheno_out);
+  verb->add_option(
+      "--gemma", given->fam,
+      "Write PREFIX.gemma.txt too, for GEMMA with the people of this .fam");
   add_names(*verb, "--id", request.id,
             "Column of ids, or two of family and individual, for --pheno-out (default: "
-            "FID and IID, or IID)")
-      ->needs(pheno_out);
+            "FID and IID, or IID)");
   add_overwrite(*verb, given->overwrite);
-  verb->callback([given, &console] {
+  verb->callback([given, verb, &console] {
+    check_effects(*verb,
+                  {needs_option({"--keep"}, {"--out"}),
+                   needs_option({"--gemma", "--id"}, {"--pheno-out"})},
+                  *verb);
     auto& wanted = given->request;
     set_threads(given->threads);
     check_outputs(wanted, given->fam, given->overwrite);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/row_sets.h"
 #include "kinflow/core/size.h"
@@ -41,8 +42,8 @@ void check_diagonal(const RelationshipFile& file, RelationshipCheck& check) {
   check.bad_diagonals = static_cast<std::int64_t>(bad.size());
   if (!bad.empty()) {
     check.errors.push_back(
-        fmt::format("expected a positive diagonal, found {} entries that are not: {}",
-                    bad.size(), row_names(file, bad)));
+        fmt::format("expected a positive diagonal, found {} at or below 0: {}",
+                    counted(bad.size(), "entry", "entries"), row_names(file, bad)));
   }
   if (std::abs(check.mean_diagonal - 1) > 0.05) {
     check.warnings.push_back(fmt::format(
@@ -81,12 +82,11 @@ void check_pairs(const RelationshipFile& file, const RelationshipCheckOptions& o
   }
   if (check.twin_count == 0) return;
   const auto& first = check.twins.front();
-  check.warnings.push_back(
-      fmt::format("{} pairs have a correlation above {}, as duplicates and twins have: "
-                  "first {} and "
-                  "{} with {:.4f}",
-                  check.twin_count, options.twin_correlation, row_name(file, first.row),
-                  row_name(file, first.column), first.correlation));
+  check.warnings.push_back(fmt::format(
+      "{} with a correlation above {}, as duplicates and twins have: first "
+      "{} and {} with {:.4f}",
+      counted(check.twin_count, "pair"), options.twin_correlation,
+      row_name(file, first.row), row_name(file, first.column), first.correlation));
 }
 
 /// The rows of every component, in the order of their first rows.

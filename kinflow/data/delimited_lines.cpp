@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/cells.h"
 
@@ -49,8 +50,8 @@ bool DelimitedLines::next() {
   if (!lines_.next_filled()) return false;
   split(lines_.line());
   if (cells_.size() != header_.size()) {
-    fail(fmt::format("expected {} cells as in the header, found {}", header_.size(),
-                     cells_.size()));
+    fail(fmt::format("expected {} as in the header, found {}",
+                     counted(header_.size(), "cell"), cells_.size()));
   }
   return true;
 }

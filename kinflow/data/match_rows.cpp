@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/read_relationship.h"
@@ -43,9 +44,9 @@ TableRelationship read_for(const RelationshipRequest& request, bool by_position)
       .note = {}};
   auto& file = result.matrix;
   make_symmetric(file);
-  result.note = fmt::format(
-      "{}: {} relationship matrix of {} rows, mean diagonal {:.6g}", file.source,
-      file.is_sparse() ? "sparse" : "dense", file.rows, mean_diagonal(file));
+  result.note = fmt::format("{}: {} relationship matrix of {}, mean diagonal {:.6g}",
+                            file.source, file.is_sparse() ? "sparse" : "dense",
+                            counted(file.rows, "row"), mean_diagonal(file));
   if (request.scale == RelationshipScale::unit_diagonal) {
     const double factor = rescale_to_unit_diagonal(file);
     if (factor != 1)
@@ -139,9 +140,9 @@ RowMatch match_rows(const TableIds& file, const TableIds& table) {
         table.source, file.source, unknown, table.ids.size(), named,
         unknown > kNamedIds ? ", ..." : ""));
   }
-  match.note =
-      fmt::format("{} rows matched by id, 0 only in the table, {} only in the file",
-                  match.rows.size(), file.ids.size() - match.rows.size());
+  match.note = fmt::format("{} matched by id, 0 only in the table, {} only in the file",
+                           counted(match.rows.size(), "row"),
+                           file.ids.size() - match.rows.size());
   return match;
 }
 

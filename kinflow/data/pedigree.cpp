@@ -12,6 +12,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/size.h"
 #include "kinflow/data/cells.h"
+#include "kinflow/data/label_key.h"
 #include "kinflow/data/relationship_readers.h"
 #include "kinflow/data/text_lines.h"
 
@@ -21,7 +22,7 @@ namespace {
 constexpr std::size_t kNamedPeople = 6;
 
 bool is_unknown(std::string_view parent) {
-  return parent == "0" || is_missing_cell(parent);
+  return label_key(parent) == "0" || is_missing_cell(parent);
 }
 
 /// Cells of a line. Between commas or tabs a cell may be empty.

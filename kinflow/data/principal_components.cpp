@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/in_quotes.h"
@@ -55,8 +56,8 @@ PrincipalComponents read_eigenvec(const std::string& path, MinusNine minus_nine)
       if (first == "#fid" || first == "fid" || id_cells == 1) continue;
     }
     if (cells.size() != width) {
-      lines.fail(fmt::format("expected {} cells as in the first line, found {}", width,
-                             cells.size()));
+      lines.fail(fmt::format("expected {} as in the first line, found {}",
+                             counted(width, "cell"), cells.size()));
     }
     result.ids.push_back(id_cells == 2 ? sample_id(cells[0], cells[1])
                                        : sample_id("", cells[0]));

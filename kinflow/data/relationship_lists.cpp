@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/in_quotes.h"
@@ -203,9 +204,9 @@ RelationshipFile read_grm_list(TextLines& lines) {
   }
   const auto n = static_cast<std::uint64_t>(rows);
   if (rows == 0 || entries.size() != n * (n + 1) / 2) {
-    throw InputError(
-        fmt::format("{}: expected {} lines, one for each pair of {} rows, found {}",
-                    lines.source(), n * (n + 1) / 2, rows, entries.size()));
+    throw InputError(fmt::format("{}: expected {}, one for each pair of {}, found {}",
+                                 lines.source(), counted(n * (n + 1) / 2, "line"),
+                                 counted(rows, "row"), entries.size()));
   }
   return {.source = lines.source(),
           .ids = {},
@@ -274,8 +275,9 @@ RelationshipFile read_matrix_market(TextLines& lines) {
     cells.expect_end();
   }
   if (static_cast<std::int64_t>(entries.size()) != expected) {
-    throw InputError(fmt::format("{}: expected {} entries, found {}", file.source,
-                                 expected, entries.size()));
+    throw InputError(fmt::format("{}: expected {}, found {}", file.source,
+                                 counted(expected, "entry", "entries"),
+                                 entries.size()));
   }
   file.sparse =
       compress_rows(file.rows, std::move(entries), header.is_symmetric, file.source);

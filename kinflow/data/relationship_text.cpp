@@ -7,6 +7,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/data/label_key.h"
 #include "kinflow/data/relationship_readers.h"
 
 namespace kinflow {
@@ -242,7 +243,8 @@ class TextMatrixReader {
     }
     file_.ids = from_columns.empty() ? from_header : from_columns;
     for (std::size_t i = 0; places.header && i < n; ++i) {
-      if (file_.ids[i].individual == from_header[i].individual) continue;
+      if (label_key(file_.ids[i].individual) == label_key(from_header[i].individual))
+        continue;
       throw InputError(
           fmt::format("{}:{}: expected the id of column {} of the header, {}, found {}",
                       file_.source, i + 2, i + 1, in_quotes(from_header[i]),

@@ -5,11 +5,18 @@
 
 #include <unordered_map>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/data/label_key.h"
 #include "kinflow/data/text_lines.h"
 
 namespace kinflow {
+
+bool SampleId::operator==(const SampleId& other) const {
+  return label_key(individual) == label_key(other.individual) &&
+         label_key(family) == label_key(other.family);
+}
 
 std::string in_quotes(const SampleId& id) {
   return in_quotes(id.family.empty() ? id.individual : id.family + " " + id.individual,
@@ -17,7 +24,7 @@ std::string in_quotes(const SampleId& id) {
 }
 
 SampleId sample_id(std::string_view family, std::string_view individual) {
-  return {.family = std::string(family == "0" ? "" : family),
+  return {.family = std::string(label_key(family) == "0" ? "" : family),
           .individual = std::string(individual)};
 }
 
@@ -45,8 +52,8 @@ std::vector<SampleId> read_sample_ids(TextLines& lines) {
       if (names_family || names_individual) continue;
     }
     if (cells.size() != width) {
-      lines.fail(fmt::format("expected {} cells as in line {}, found {}", width,
-                             first_line, cells.size()));
+      lines.fail(fmt::format("expected {} as in line {}, found {}",
+                             counted(width, "cell"), first_line, cells.size()));
     }
     ids.push_back(family_first ? sample_id(cells[0], cells[1])
                                : sample_id("", cells[0]));
@@ -82,3 +89,10 @@ std::string sample_id_lines(const std::vector<SampleId>& ids) {
 }
 
 }  // namespace kinflow
+
+std::size_t std::hash<kinflow::SampleId>::operator()(
+    const kinflow::SampleId& id) const {
+  const std::hash<std::string> of_text;
+  return of_text(kinflow::label_key(id.individual)) * 31 +
+         of_text(kinflow::label_key(id.family));
+}

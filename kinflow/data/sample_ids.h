@@ -11,12 +11,13 @@ namespace kinflow {
 class TextLines;
 
 /// A family id and an individual id, as in plink's files. The family is empty where
-/// there is none; plink writes 0 for that.
+/// there is none; plink writes 0 for that. Ids are equal where their label_key() is:
+/// 1 and 1.0 are the same person.
 struct SampleId {
   std::string family;
   std::string individual;
 
-  bool operator==(const SampleId&) const = default;
+  bool operator==(const SampleId& other) const;
 };
 
 /// "'FAMILY INDIVIDUAL'", or "'INDIVIDUAL'" without a family, for messages.
@@ -45,8 +46,5 @@ std::string sample_id_lines(const std::vector<SampleId>& ids);
 
 template <>
 struct std::hash<kinflow::SampleId> {
-  std::size_t operator()(const kinflow::SampleId& id) const noexcept {
-    return std::hash<std::string>()(id.individual) * 31 +
-           std::hash<std::string>()(id.family);
-  }
+  std::size_t operator()(const kinflow::SampleId& id) const;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/data/label_key.h"
 
 namespace kinflow {
 
@@ -17,7 +18,7 @@ SampleIndex::SampleIndex(const std::vector<SampleId>& ids, std::string source)
   std::int64_t row = 0;
   for (const SampleId& id : ids) {
     by_id_.emplace(id, row);
-    by_individual_.emplace(id.individual, row++);
+    by_individual_.emplace(label_key(id.individual), row++);
   }
 }
 
@@ -25,7 +26,7 @@ std::optional<std::int64_t> SampleIndex::find(const SampleId& id,
                                               const Fail& fail) const {
   if (const auto found = by_id_.find(id); found != by_id_.end()) return found->second;
   if (!id.family.empty()) return std::nullopt;
-  const auto [begin, end] = by_individual_.equal_range(id.individual);
+  const auto [begin, end] = by_individual_.equal_range(label_key(id.individual));
   const auto count = std::distance(begin, end);
   if (count > 1) {
     fail(

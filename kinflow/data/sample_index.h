@@ -28,7 +28,7 @@ class SampleIndex {
  private:
   std::string source_;
   std::unordered_map<SampleId, std::int64_t> by_id_;
-  std::unordered_multimap<std::string, std::int64_t> by_individual_;
+  std::unordered_multimap<std::string, std::int64_t> by_individual_;  // label_key()
 };
 
 }  // namespace kinflow

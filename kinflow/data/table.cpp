@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/suggest.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/table_reader.h"
 #include "kinflow/data/text_lines.h"
@@ -48,8 +49,9 @@ std::vector<std::int64_t> Table::column_indices(
   }
   if (unknown.empty()) return indices;
   throw InputError(fmt::format(
-      "{}: no column{} {}; there are {}", source_, unknown.size() > 1 ? "s" : "",
-      in_quotes(unknown, kMostShown), listed(names_, kMostShown)));
+      "{}: no column{} {}; there are {}{}", source_, unknown.size() > 1 ? "s" : "",
+      in_quotes(unknown, kMostShown), listed(names_, kMostShown),
+      unknown.size() == 1 ? did_you_mean(unknown[0], names_) : ""));
 }
 
 std::int64_t Table::line_of_row(std::int64_t row) const {

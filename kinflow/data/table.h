@@ -122,7 +122,8 @@ struct TimeColumn {
 TimeColumn times(const Table& table, const std::string& column,
                  const std::vector<std::int64_t>& rows);
 
-/// Labels as numbers 0 .. in the order of their first appearance.
+/// Labels as numbers 0 .. in the order of their first appearance, with the text that
+/// they have there. Labels with the same label_key() are one.
 struct BlockNumbers {
   std::vector<std::int64_t> block_of_row;  ///< [rows]
   std::vector<std::string> label_of_block;

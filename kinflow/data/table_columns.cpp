@@ -8,6 +8,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/data/label_key.h"
 #include "kinflow/data/row_reader.h"
 #include "kinflow/data/table.h"
 
@@ -99,10 +100,10 @@ TimeColumn times(const Table& table, const std::string& column,
 BlockNumbers number_blocks(const std::vector<std::string>& label_of_row) {
   BlockNumbers result;
   result.block_of_row.reserve(label_of_row.size());
-  std::unordered_map<std::string_view, std::int64_t> number_of_label;
+  std::unordered_map<std::string, std::int64_t> number_of_label;
   for (const std::string& label : label_of_row) {
     const auto next = static_cast<std::int64_t>(number_of_label.size());
-    const auto [found, is_new] = number_of_label.emplace(label, next);
+    const auto [found, is_new] = number_of_label.emplace(label_key(label), next);
     if (is_new) {
       result.label_of_block.push_back(label);
       result.size_of_block.push_back(0);

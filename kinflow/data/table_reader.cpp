@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/input_file.h"
 #include "kinflow/core/unzipped_bytes.h"
@@ -66,8 +67,8 @@ class TextTableSource final : public TableReader::Source {
     while (piece.rows_ < most_rows && has_row()) {
       const Row row = find_row();
       if (row.cells != header_.names_.size()) {
-        fail(position_, fmt::format("expected {} cells as in the header, found {}",
-                                    header_.names_.size(), row.cells));
+        fail(position_, fmt::format("expected {} as in the header, found {}",
+                                    counted(header_.names_.size(), "cell"), row.cells));
       }
       piece.row_starts_.push_back(position_);
       ++piece.rows_;

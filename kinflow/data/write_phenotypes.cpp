@@ -127,8 +127,8 @@ void PhenotypeFiles::write_gemma() {
                     people.source, in_quotes(people.ids.front()), in_quotes(*first_)));
   }
   note_ = fmt::format(
-      "{} of the {} people of {} have a row in the table, {} rows are of nobody there",
-      known, people.ids.size(), people.source,
+      "people of {} with a row in the table: {} of {}; rows of nobody there: {}",
+      people.source, known, people.ids.size(),
       static_cast<std::int64_t>(line_of_id_.size()) - known);
   gemma_->file.write(text);
   gemma_->file.sync();

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/size.h"
 #include "kinflow/dependence/likelihood_curve.h"
 
@@ -123,8 +124,9 @@ const double* Families::eigenvectors_of_row(std::int64_t row) const {
 }
 
 std::string Families::description() const {
-  return fmt::format("{} families, the largest of {} rows", component_count(),
-                     rows_of_largest_component());
+  return fmt::format("{}, the largest of {}",
+                     counted(component_count(), "family", "families"),
+                     counted(rows_of_largest_component(), "row"));
 }
 
 std::int64_t Families::rows_of_largest_component() const {

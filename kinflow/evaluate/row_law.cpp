@@ -1,14 +1,52 @@
 // Laws of new rows by the request that a model completes.
 #include "kinflow/evaluate/row_law.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <utility>
 
+#include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
+#include "kinflow/core/size.h"
+#include "kinflow/data/in_quotes.h"
+#include "kinflow/data/table.h"
 #include "kinflow/train/make_law.h"
 
 namespace kinflow {
+namespace {
+
+/// Marks rows whose group has rows on both sides of row `observed`.
+void match_by_group(const std::vector<std::string>& labels, std::int64_t observed,
+                    std::vector<bool>& is_matched) {
+  const auto blocks = number_blocks(labels);
+  const auto split = to_size(observed);
+  std::vector<bool> is_before(blocks.label_of_block.size(), false);
+  auto is_after = is_before;
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    (row < split ? is_before : is_after)[to_size(blocks.block_of_row[row])] = true;
+  }
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    const auto block = to_size(blocks.block_of_row[row]);
+    if (is_before[block] && is_after[block]) is_matched[row] = true;
+  }
+}
+
+/// Marks rows that have a relative on the other side of row `observed`.
+void match_by_relationship(const RelationshipFile& matrix, std::int64_t observed,
+                           std::vector<bool>& is_matched) {
+  for (std::int64_t row = observed; row < matrix.rows; ++row) {
+    visit_row(matrix, row, [&](std::int64_t column, double value) {
+      if (column >= observed || value == 0) return;
+      is_matched[to_size(row)] = true;
+      is_matched[to_size(column)] = true;
+    });
+  }
+}
+
+}  // namespace
 
 ColumnChoice columns_for(const Model& model, const DependenceRequest& request) {
   return {.columns = model.columns,
@@ -51,6 +89,32 @@ RowLaws make_row_laws(const Model& model, const DependenceRequest& request,
   }
   for (const auto& note : notes) logger.info(note);
   return laws;
+}
+
+UnmatchedRows find_unmatched_rows(const RowRelations& relations, std::int64_t observed,
+                                  const std::string& given, const std::string& table) {
+  const bool by_group = !relations.labels.empty();
+  // Every row depends on every other one by components and times.
+  if (relations.components.defined() || !relations.times.empty() ||
+      !(by_group || !relations.relationships.empty())) {
+    return {};
+  }
+  std::vector<bool> is_matched(static_cast<std::size_t>(relations.rows), false);
+  if (by_group) match_by_group(relations.labels, observed, is_matched);
+  for (const auto& matrix : relations.relationships) {
+    match_by_relationship(matrix, observed, is_matched);
+  }
+  const auto first_new = is_matched.begin() + observed;
+  UnmatchedRows found{.rows = std::count(first_new, is_matched.end(), false),
+                      .observed = std::count(is_matched.begin(), first_new, false)};
+  if (found.rows < relations.rows - observed) return found;
+  throw InputError(
+      fmt::format("{}: expected observed rows {} those of {}, found none{}", given,
+                  by_group ? "in the groups of" : "related to", table,
+                  by_group ? fmt::format(", but groups such as {} beside {}",
+                                         in_quotes(relations.labels.front()),
+                                         in_quotes(relations.labels[to_size(observed)]))
+                           : ""));
 }
 
 std::optional<RowLaws> make_first_row_laws(

@@ -39,6 +39,19 @@ RowLaws make_row_laws(const Model& model, const DependenceRequest& request,
                       RowRelations relations, const std::vector<double>& instead,
                       Logger& logger);
 
+/// Rows that follow observed ones, and depend on none of them.
+struct UnmatchedRows {
+  std::int64_t rows = 0;
+  std::int64_t observed = 0;  ///< observed rows on which none of the others depends
+};
+
+/// Counts them, by groups and relationships. InputError where no row depends on an
+/// observed one.
+/// @param relations  of `observed` rows of one table, then those of another one
+/// @param given, table  the two, for messages
+UnmatchedRows find_unmatched_rows(const RowRelations& relations, std::int64_t observed,
+                                  const std::string& given, const std::string& table);
+
 /// The laws of the first `count` of the rows alone; none for an unstructured
 /// dependence, some rows of which have no law of its kind.
 std::optional<RowLaws> make_first_row_laws(

@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/map_in_order.h"
@@ -118,8 +119,8 @@ class TableStream {
   std::int64_t dropped_rows() const { return dropped_rows_; }
   void report_dropped_rows(Logger& logger) const {
     if (dropped_rows_ == 0) return;
-    logger.info(fmt::format("{}: {} rows with missing values left out",
-                            header().source(), dropped_rows_));
+    logger.info(fmt::format("{}: {} with missing values left out", header().source(),
+                            counted(dropped_rows_, "row")));
   }
 
   // Calls give(work(piece)) for every piece. `prepare` sees them in order before.
@@ -166,7 +167,7 @@ class TableStream {
                      rows_so_far());
   }
 
-  std::string rows_so_far() const { return fmt::format("{} rows", rows_); }
+  std::string rows_so_far() const { return counted(rows_, "row"); }
 
   TableReader reader_;
   std::string job_;

@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/suggest.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/write_phenotypes.h"
@@ -160,8 +161,8 @@ AssociationReader::Column AssociationReader::require(
   }
   const auto found = std::find(header.begin(), header.end(), wanted);
   if (found == header.end()) {
-    fail(
-        fmt::format("expected a column {} of {}, found none", in_quotes(wanted), what));
+    fail(fmt::format("expected a column {} of {}, found none{}", in_quotes(wanted),
+                     what, did_you_mean(wanted, header)));
   }
   if (std::find(found + 1, header.end(), wanted) != header.end()) {
     fail(fmt::format("expected one column {}, found two", in_quotes(wanted)));

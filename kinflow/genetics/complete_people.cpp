@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/genetics/people_tables.h"
@@ -65,13 +66,15 @@ std::string dearest_trait(const AnalysedPeople& analysed,
   if (names.empty()) return "";
   if (const auto trait = largest(analysed.lost_to_trait);
       analysed.lost_to_trait[trait] > 0) {
-    return fmt::format("; trait {} costs most, {} people who have all else",
-                       in_quotes(names[trait]), analysed.lost_to_trait[trait]);
+    return fmt::format("; trait {} costs most, {} with all else",
+                       in_quotes(names[trait]),
+                       counted(analysed.lost_to_trait[trait], "person", "people"));
   }
   const auto trait = largest(analysed.missing_of_trait);
   if (analysed.missing_of_trait[trait] == 0) return "";
-  return fmt::format("; trait {} is missing most often, for {} people",
-                     in_quotes(names[trait]), analysed.missing_of_trait[trait]);
+  return fmt::format("; trait {} is missing most often, for {}",
+                     in_quotes(names[trait]),
+                     counted(analysed.missing_of_trait[trait], "person", "people"));
 }
 
 void check_enough(const AnalysedPeople& analysed, std::size_t candidates,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/suggest.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/column_names.h"
 #include "kinflow/data/delimited_lines.h"
@@ -181,15 +182,12 @@ class ColumnNames {
 
   [[noreturn]] void fail_for_unknown(const std::vector<std::string>& unknown) const {
     const auto names = std::span(lines_.header()).subspan(first_);
-    std::string hint;
-    for (const std::string& known : names) {
-      if (lower_case(known) != lower_case(unknown[0])) continue;
-      hint = fmt::format("; did you mean {}?", in_quotes(known));
-    }
     throw InputError(fmt::format("{}: expected {} {} ({}), found {}{}", lines_.source(),
                                  unknown.size() > 1 ? "columns" : "a column",
                                  in_quotes(unknown, kMostNamed), meaning_.name_option,
-                                 in_quotes(names, kMostNamed), hint));
+                                 in_quotes(names, kMostNamed),
+                                 unknown.size() == 1 ? did_you_mean(unknown[0], names)
+                                                     : ""));
   }
 
   const DelimitedLines& lines_;

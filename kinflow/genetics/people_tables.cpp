@@ -11,7 +11,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/suggest.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/sample_index.h"
@@ -98,9 +100,9 @@ class Column {
                        kMinusNineDecides));
     }
     std::replace(values_.begin(), values_.end(), kMinusNine, kMissing);
-    table.notes.push_back(fmt::format("{}: {} {}: {} values of -9 taken as missing",
-                                      source, meaning_.column, in_quotes(name_),
-                                      minus_nines_));
+    table.notes.push_back(fmt::format("{}: {} {}: {} of -9 taken as missing", source,
+                                      meaning_.column, in_quotes(name_),
+                                      counted(minus_nines_, "value")));
     return take_values();
   }
 
@@ -124,9 +126,9 @@ class Column {
                        "the column, with {} labels, as categories",
                        number_.line, in_quotes(text_.cell), count));
     }
-    table.notes.push_back(fmt::format("{}: {} {}: taken as categories, {} labels",
+    table.notes.push_back(fmt::format("{}: {} {}: taken as categories, {}",
                                       table.source, meaning_.column, in_quotes(name_),
-                                      count));
+                                      counted(count, "label")));
     return {.name = name_, .labels = std::move(labels_)};
   }
 

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "kinflow/core/atomic_file.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/map_in_order.h"
 #include "kinflow/core/memory.h"
@@ -253,15 +254,18 @@ std::string cohort_report(const SimulatedCohort& cohort) {
     admixed += std::count(family.ancestry.begin(), family.ancestry.end(), 1.0) == 0;
   }
   std::string text = fmt::format(
-      "{} people: {} in {} families, {} single; {} more in the pedigree only\n"
-      "{} populations, F_ST {}; {} families and single people are admixed\n"
-      "{} SNPs on {} chromosomes, {:.4g}% of calls missing\n"
-      "{} effects of {} causal loci; heritability {}, family environment {}\n\n"
+      "{} people: {} in {}, {} single; {} more in the pedigree only\n"
+      "{}, F_ST {}; admixed families and single people: {}\n"
+      "{} on {}, {:.4g}% of calls missing\n"
+      "{} of {}; heritability {}, family environment {}\n\n"
       "trait     heritability  skewness  missing  age effect  sex effect\n",
-      options.people, relatives, families, options.people - relatives, pedigree_only,
-      options.populations, options.fst, admixed, options.snps, options.chromosomes,
-      100 * options.missing_calls, cohort.effects.size(), options.loci,
-      options.heritability, options.family_environment);
+      options.people, relatives, counted(families, "family", "families"),
+      options.people - relatives, pedigree_only,
+      counted(options.populations, "population"), options.fst, admixed,
+      counted(options.snps, "SNP"), counted(options.chromosomes, "chromosome"),
+      100 * options.missing_calls, counted(cohort.effects.size(), "effect"),
+      counted(options.loci, "causal locus", "causal loci"), options.heritability,
+      options.family_environment);
   const auto traits = static_cast<std::size_t>(options.traits);
   const auto& drawn = cohort.traits;
   for (std::size_t t = 0; t < traits; ++t) {

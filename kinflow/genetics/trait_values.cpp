@@ -11,6 +11,7 @@
 #include <span>
 
 #include "kinflow/core/chi_squared.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/in_quotes.h"
 
@@ -276,10 +277,10 @@ void check_traits_and_covariates(const NamedColumns& traits,
   check_values(traits, rows, "trait", sources.traits);
   check_values(covariates, rows, "covariate", sources.covariates);
   if (rows < d + c + 2) {
-    throw InputError(fmt::format(
-        "{}{}expected at least {} rows for {} traits and {} covariates, "
-        "found {}",
-        sources.traits, sources.traits.empty() ? "" : ": ", d + c + 2, d, c, rows));
+    throw InputError(
+        fmt::format("{}{}expected at least {} rows for {} and {}, found {}",
+                    sources.traits, sources.traits.empty() ? "" : ": ", d + c + 2,
+                    counted(d, "trait"), counted(c, "covariate"), rows));
   }
   check_different(covariates, rows, sources.covariates);
   if (!has_constant(covariates, rows)) {

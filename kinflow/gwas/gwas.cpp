@@ -16,6 +16,7 @@
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/blas_threads.h"
 #include "kinflow/core/clock.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/hash.h"
 #include "kinflow/core/time_left.h"
@@ -52,9 +53,14 @@ void warn_of_null_models(const std::vector<NullModel>& models, const std::string
     }
     if (model.fit.ratios_at_bound > 0) {
       logger.warning(fmt::format(
-          "null model of {}{}: relatives are as good as alike in {} directions, where "
-          "the environment has no part",
-          name, without, model.fit.ratios_at_bound));
+          "null model of {}{}: the estimated heritability{} is 1, which leaves no "
+          "variance to the environment; that happens with few people, and with traits "
+          "that nearly determine each other",
+          name, without,
+          model.traits.size() == 1
+              ? ""
+              : " of " + counted(model.fit.ratios_at_bound, "combination") +
+                    " of the traits"));
     }
   }
 }
@@ -280,7 +286,7 @@ class Study {
     const auto covariates =
         with_intercept(inputs_.people().covariates, inputs_.count());
     if (partial.done() > 0) {
-      log_.info(fmt::format("going on after {} variants", partial.done()));
+      log_.info("going on after " + counted(partial.done(), "variant"));
     }
     std::int64_t end_of_group = 0;
     ScanPace pace{.set_up_start = Clock::now(),
@@ -396,9 +402,10 @@ class Study {
             : Association::kUnknown;
     if (method.tested < inputs_.tested()) {
       log_.warning(fmt::format(
-          "{}: {} of {} variants do not vary among the people who are analysed, or are "
-          "determined by the covariates, and have no p-value",
-          method.table, inputs_.tested() - method.tested, inputs_.tested()));
+          "{}: no p-value for {} of {}, which do not vary among the people who are "
+          "analysed or are determined by the covariates",
+          method.table, inputs_.tested() - method.tested,
+          counted(inputs_.tested(), "variant")));
     }
   }
 

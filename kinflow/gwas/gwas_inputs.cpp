@@ -129,9 +129,8 @@ void check_roles(const PeopleTable& traits, const PeopleTable& covariates) {
 void add_notes(const PeopleTable& table, std::vector<std::string>& notes) {
   notes.insert(notes.end(), table.notes.begin(), table.notes.end());
   if (table.unknown > 0) {
-    notes.push_back(
-        fmt::format("{}: {} of {} rows are of people who are not in the .fam",
-                    table.source, table.unknown, table.rows));
+    notes.push_back(fmt::format("{}: rows of people who are not in the .fam: {} of {}",
+                                table.source, table.unknown, table.rows));
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "kinflow/core/blas_threads.h"
 #include "kinflow/core/clock.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/core/memory.h"
 #include "kinflow/data/check_relationship.h"
 #include "kinflow/data/in_quotes.h"
@@ -122,10 +123,10 @@ void report_before(const GwasRequest& request, const GwasInputs& inputs,
     for (const auto& table : tables(inputs, together)) logger.info(table);
   }
   logger.info(fmt::format(
-      "{} people, {} traits (condition of their correlations {:.3g}), {} covariate "
-      "columns, {} variants to test",
-      inputs.count(), people.traits.names.size(), together.condition,
-      people.covariates.names.size(), inputs.tested()));
+      "{} people, {} (condition of their correlations {:.3g}), {}, {} to test",
+      inputs.count(), counted(people.traits.names.size(), "trait"), together.condition,
+      counted(people.covariates.names.size(), "covariate column"),
+      counted(inputs.tested(), "variant")));
   warn_of_traits(inputs, together, logger);
   logger.info(fmt::format(
       "needs about {} of memory and {}{}", format_bytes(needs.bytes),
@@ -150,10 +151,9 @@ void report_relationship(const RelationshipFile& relationship, Logger& logger) {
     pairs += fmt::format("{}{} and {}", i == 0 ? "" : ", ", name(twins.row),
                          name(twins.column));
   }
-  logger.warning(
-      fmt::format("{} pairs of people are as related as duplicates or twins: "
-                  "{}{}",
-                  check.twin_count, pairs, check.twins.size() > kShown ? ", ..." : ""));
+  logger.warning(fmt::format("{} of people as related as duplicates or twins: {}{}",
+                             counted(check.twin_count, "pair"), pairs,
+                             check.twins.size() > kShown ? ", ..." : ""));
 }
 
 }  // namespace kinflow

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/memory.h"
@@ -168,7 +169,7 @@ ImageSet blank_set(const ImageSource& source, const Image& pattern,
                    const ImageRequest& request) {
   const auto n = source.person_of_image.size();
   require_memory(static_cast<double>(n) * static_cast<double>(pattern.pixels.size()),
-                 request.path + ":", fmt::format("{} images", n),
+                 request.path + ":", counted(n, "image"),
                  "a smaller --size needs less");
   ImageSet set{.channels = pattern.channels,
                .height = pattern.height,
@@ -268,16 +269,16 @@ ImageSet select_images(const ImageSet& set, const std::vector<std::int64_t>& ima
 std::vector<std::string> ImageReport::notes() const {
   std::vector<std::string> lines;
   if (!skipped.empty()) {
-    lines.push_back(
-        fmt::format("{} images skipped that cannot be decoded; the first: {}",
-                    skipped.size(), skipped.front().why));
+    lines.push_back(fmt::format("{} skipped that cannot be decoded; the first: {}",
+                                counted(skipped.size(), "image"), skipped.front().why));
   }
   if (!ignored.empty()) {
-    lines.push_back(fmt::format("{} files ignored that are not named as images: {}",
-                                ignored.size(), first_names(ignored)));
+    lines.push_back(fmt::format("{} ignored, not named as images: {}",
+                                counted(ignored.size(), "file"), first_names(ignored)));
   }
   if (!empty_folders.empty()) {
-    lines.push_back(fmt::format("{} folders without images: {}", empty_folders.size(),
+    lines.push_back(fmt::format("{} without images: {}",
+                                counted(empty_folders.size(), "folder"),
                                 first_names(empty_folders)));
   }
   return lines;

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/data/shared_rows.h"
 #include "kinflow/data/table.h"
 
 namespace kinflow {
@@ -95,6 +97,24 @@ void check_spread(const at::Tensor& rows, const std::vector<std::string>& names,
   }
 }
 
+// Rows that a flow has learned from tell nothing of it, and would choose the flow that
+// has learned them by heart.
+void check_other_rows(const DataRequest& request, FitRows& rows) {
+  const auto found = find_shared_rows(row_hashes(rows.valid), row_hashes(rows.train));
+  const auto count = rows.valid.data.size(0);
+  if (found.are_all_the_same && count > 1) {
+    throw InputError(fmt::format(
+        "--valid: expected other rows than those of the training table {}, found the "
+        "same {} rows in {}; without --valid a part of the table is held out",
+        request.table, count, request.valid_table));
+  }
+  if (found.shared == 0 || !found.are_more_than_chance) return;
+  rows.warnings.push_back(fmt::format(
+      "{}: {} of {} stand in the training table too, with the same values: the "
+      "validation NLL is too low, and favours flows that learn rows by heart",
+      request.valid_table, found.shared, counted(count, "validation row")));
+}
+
 }  // namespace
 
 void hold_out(const DataRequest& request, std::uint64_t seed, FitRows& rows) {
@@ -153,6 +173,7 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
     scored.minus_nine = rows.minus_nine;
     rows.valid = read_rows(request.valid_table, scored);
     rows.has_valid_table = true;
+    check_other_rows(request, rows);
   } else {
     hold_out(request, seed, rows);
     if (rows.train.data.size(0) < 2) {

@@ -42,6 +42,7 @@ struct FitRows {
   RowRelations valid_relations;
   bool has_valid_table = false;
   MinusNineRule minus_nine;  ///< for further rows of the same columns
+  std::vector<std::string> warnings;  ///< lines for the user
 };
 
 /// Takes validation rows out of the training rows and their relations.

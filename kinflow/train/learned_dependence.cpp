@@ -5,14 +5,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
+#include "kinflow/data/label_key.h"
 #include "kinflow/data/table.h"
 #include "kinflow/dependence/dependence.h"
 
@@ -82,19 +86,28 @@ std::vector<double> block_correlations(const LearnedDependence& learned,
       instead.empty() ? learned.typical_parameter() : instead.front();
   std::unordered_map<std::string, double> known;
   for (std::size_t i = 0; i < learned.labels.size() && instead.empty(); ++i) {
-    known[learned.labels[i]] = learned.parameters[i];
+    known[label_key(learned.labels[i])] = learned.parameters[i];
   }
   const auto blocks = number_blocks(labels);
   std::vector<double> correlations;
   for (std::size_t block = 0; block < blocks.label_of_block.size(); ++block) {
     if (blocks.size_of_block[block] < 2) continue;
-    const auto found = known.find(blocks.label_of_block[block]);
+    const auto found = known.find(label_key(blocks.label_of_block[block]));
     correlations.push_back(found == known.end() ? typical : found->second);
   }
   return correlations;
 }
 
 }  // namespace
+
+std::int64_t LearnedDependence::rows_of_known_blocks(
+    const std::vector<std::string>& of_rows) const {
+  std::unordered_set<std::string> known;
+  for (const auto& label : labels) known.insert(label_key(label));
+  return std::count_if(of_rows.begin(), of_rows.end(), [&](const std::string& label) {
+    return known.contains(label_key(label));
+  });
+}
 
 double LearnedDependence::typical_parameter() const {
   if (kind == DependenceKind::unstructured || parameters.empty()) return 0;
@@ -133,8 +146,8 @@ std::string LearnedDependence::summary() const {
     case DependenceKind::independent:
       return "rows independent";
     case DependenceKind::blocks:
-      return fmt::format("typical rho {:.4f} over {} blocks of '{}' with repeats",
-                         typical_parameter(), labels.size(), column);
+      return fmt::format("typical rho {:.4f} over {} of '{}' with repeats",
+                         typical_parameter(), counted(labels.size(), "block"), column);
     case DependenceKind::relationship:
       return fmt::format("lambda {:.4f}", parameters.at(0));
     case DependenceKind::time:

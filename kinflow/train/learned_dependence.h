@@ -45,6 +45,9 @@ struct LearnedDependence {
   /// One line for a person.
   std::string summary() const;
 
+  /// How many rows belong to groups of the training data that have a correlation of
+  /// their own.
+  std::int64_t rows_of_known_blocks(const std::vector<std::string>& labels) const;
   /// The request for rows that were not in the training data, completed by what was
   /// learned: the kernel and the decay of time. InputError where rows depend in another
   /// way than the training rows, unless `instead` gives the parameters.

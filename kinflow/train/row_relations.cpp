@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/check_relationship.h"
 #include "kinflow/data/principal_components.h"
@@ -56,8 +57,9 @@ at::Tensor read_components(const DependenceRequest& request, const TableRows& ro
                            std::string& note) {
   const auto file =
       read_principal_components(request.components, request.id, minus_nine);
-  note = fmt::format("{}: {} principal components of {} rows", file.source,
-                     file.columns, file.rows);
+  note = fmt::format("{}: {} of {}", file.source,
+                     counted(file.columns, "principal component"),
+                     counted(file.rows, "row"));
   const auto values =
       at::tensor(file.values, at::kDouble).view({file.rows, file.columns});
   if (!request.relationship_by_position) {

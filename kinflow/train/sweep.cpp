@@ -13,6 +13,7 @@
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/clock.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
@@ -76,7 +77,7 @@ std::int64_t replicas_of(const FitRequest& request) {
 
 // Groups in the order of their first runs. All tables are read here once, so that a
 // mistake in any of them is found before the first training.
-std::vector<Group> make_groups(const SweepRequest& request) {
+std::vector<Group> make_groups(const SweepRequest& request, Logger& logger) {
   std::vector<std::string> keys;
   std::map<std::string, Group> runs_of_key;
   std::map<std::string, double> bytes_of_data;
@@ -96,8 +97,9 @@ std::vector<Group> make_groups(const SweepRequest& request) {
     const auto json = to_json(first);
     const auto data = json["data"].dump() + json["dependence"].dump();
     if (bytes_of_data.count(data) == 0) {
-      bytes_of_data[data] =
-          replica_bytes(first, read_fit_rows(first.data, first.train.seed));
+      const auto rows = read_fit_rows(first.data, first.train.seed);
+      for (const auto& warning : rows.warnings) logger.warning(warning);
+      bytes_of_data[data] = replica_bytes(first, rows);
     }
     if (most == 0) {
       most = std::max(std::int64_t{1}, static_cast<std::int64_t>(memory_for(first) /
@@ -193,7 +195,7 @@ class Sweep {
       check_same_data(hashes_, data_hashes(request_.runs));
       results_.read(record.value("has_score_names", false));
     } else {
-      groups_ = make_groups(request_);
+      groups_ = make_groups(request_, logger_);
       hashes_ = data_hashes(request_.runs);
       lock_ = folder_.create({{"kinflow_version", version()},
                               {"commit", commit()},
@@ -203,9 +205,8 @@ class Sweep {
                               {"groups", groups_}},
                              place_.overwrite);
     }
-    logger_.info(fmt::format("{} run{} in {} training{}", request_.runs.size(),
-                             request_.runs.size() == 1 ? "" : "s", groups_.size(),
-                             groups_.size() == 1 ? "" : "s"));
+    logger_.info(counted(request_.runs.size(), "run") + " in " +
+                 counted(groups_.size(), "training"));
     if (!is_scored_alike(request_.runs)) {
       logger_.warning(
           "runs are scored on different rows or columns: their validation NLLs, and so "
@@ -341,8 +342,8 @@ class Sweep {
       }
       if (stop) {
         throw Interrupted(fmt::format(
-            "interrupted after {} of {} runs; go on with: kinflow sweep --resume {}",
-            runs_done_, request_.runs.size(), place_.directory));
+            "interrupted after {} of {}; go on with: kinflow sweep --resume {}",
+            runs_done_, counted(request_.runs.size(), "run"), place_.directory));
       }
       report(group, number);
     }

@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include <functional>
+#include <string_view>
 #include <utility>
 
 #include "kinflow/core/error.h"
@@ -86,6 +88,20 @@ TableRows select_rows(const TableRows& rows, const std::vector<std::int64_t>& ch
           .ids = select_values(rows.ids, chosen),
           .kept_rows = select_values(rows.kept_rows, chosen),
           .table_rows = rows.table_rows};
+}
+
+std::vector<std::uint64_t> row_hashes(const TableRows& rows) {
+  auto numbers =
+      rows.context.defined() ? at::cat({rows.data, rows.context}, 1) : rows.data;
+  // -0 becomes 0.
+  numbers = (numbers + 0.0).contiguous();
+  const auto width = static_cast<std::size_t>(numbers.size(1)) * sizeof(double);
+  const auto* bytes = reinterpret_cast<const char*>(numbers.data_ptr<double>());
+  std::vector<std::uint64_t> hashes;
+  for (std::int64_t row = 0; row < numbers.size(0); ++row, bytes += width) {
+    hashes.push_back(std::hash<std::string_view>()({bytes, width}));
+  }
+  return hashes;
 }
 
 TableRows append_rows(const TableRows& first, const TableRows& second) {

@@ -41,6 +41,8 @@ TableRows read_rows(const std::string& path, const ColumnChoice& choice);
 
 /// Some of the rows, in the given order.
 TableRows select_rows(const TableRows& rows, const std::vector<std::int64_t>& chosen);
+/// A hash of all numbers of every row, data and context.
+std::vector<std::uint64_t> row_hashes(const TableRows& rows);
 /// The rows of one table followed by those of another, as if they stood in one.
 /// InputError where one has dates and the other numbers for times.
 TableRows append_rows(const TableRows& first, const TableRows& second);

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <utility>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
@@ -179,14 +180,14 @@ void TrainingGroup::describe(Logger& logger) const {
   }
   logger.info(fmt::format("columns: {}", fmt::join(rows_.columns, ", ")));
   logger.info(fmt::format(
-      "{} training rows, {} validation rows{}, {} dependence parameter{}",
-      rows_.train.data.size(0), rows_.valid.data.size(0),
+      "{}, {}{}, {}", counted(rows_.train.data.size(0), "training row"),
+      counted(rows_.valid.data.size(0), "validation row"),
       dependence_.valid_law ? " (scored together, by their joint density)" : "",
-      parameters, parameters == 1 ? "" : "s"));
+      counted(parameters, "dependence parameter")));
   if (rows_.dropped_rows > 0) {
-    logger.info(
-        fmt::format("{} rows with missing values left out", rows_.dropped_rows));
+    logger.info(counted(rows_.dropped_rows, "row") + " with missing values left out");
   }
+  for (const auto& warning : rows_.warnings) logger.warning(warning);
   const auto far = standardization_.apply(rows_.train.data).abs().amax(0);
   for (std::size_t i = 0; i < rows_.columns.size(); ++i) {
     const double deviations = far[static_cast<std::int64_t>(i)].item<double>();
@@ -327,9 +328,9 @@ std::vector<std::int64_t> TrainingGroup::choose_members(std::int64_t run,
   auto members = ranked_replicas(run);
   if (members.size() < wanted) {
     logger.warning(
-        fmt::format("{} of the flows diverged for good: the model has {} members in "
+        fmt::format("{} of the flows diverged for good: the model has {} in "
                     "place of {}",
-                    lost_replicas(run), members.size(), wanted));
+                    lost_replicas(run), counted(members.size(), "member"), wanted));
   }
   members.resize(std::min(wanted, members.size()));
   return members;

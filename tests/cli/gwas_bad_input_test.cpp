@@ -112,7 +112,7 @@ TEST_F(BadGwas, MinusNineIsMissingUnlessValuesNearItAreThere) {
   write_tables();
   const auto outcome = run(gwas());
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.err.find("1 values of -9 taken as missing"), outcome.err.npos);
+  EXPECT_NE(outcome.err.find("1 value of -9 taken as missing"), outcome.err.npos);
   EXPECT_NE(outcome.err.find("39 people"), outcome.err.npos) << outcome.err;
   for (const auto& file : fs::directory_iterator(folder_.path())) {
     if (file.path().filename().string().starts_with("o.")) fs::remove(file.path());

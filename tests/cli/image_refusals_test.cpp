@@ -72,6 +72,37 @@ TEST(ImageRefusals, PeopleWhoAreNotKnownAreNotOnePerson) {
   refused("null", {":2", "'person'", "missing"});
 }
 
+TEST(ImageRefusals, OptionsWithoutEffectAreRefused) {
+  const auto& faces = Faces::get();
+  const TemporaryFolder folder;
+  const auto out = folder.path("out");
+  const auto valid = faces.images + "/valid";
+  expect_refusal(folder, fit_of(out, {"--valid", valid, "--valid-fraction", "0.2"}),
+                 {"--valid-fraction:", "--valid"});
+  expect_refusal(folder, fit_of(out, {"--grey", "--rgb"}), {"--grey:", "--rgb"});
+  expect_refusal(folder, fit_of(out, {"--person-column", "p"}),
+                 {"--person-column:", "--ids"});
+  expect_refusal(folder, fit_of(out, {"--grid", "0.1"}),
+                 {"--grid:", "--schedule grid", "--schedule joint"});
+  expect_refusal(folder, fit_of(out, {"--schedule", "grid", "--start", "0.2"}),
+                 {"--start:", "--schedule grid"});
+  expect_refusal(folder,
+                 fit_of(out, {"--schedule", "baseline", "--estimator", "pairs"}),
+                 {"--estimator:", "--schedule baseline"});
+  expect_refusal(folder, {"sample", faces.run, "--n", "2", "--crop", "8", "--out", out},
+                 {"--crop:", "--given"});
+  expect_refusal(folder,
+                 {"sample", faces.run, "--n", "2", "--parameter", "0.2", "--out", out},
+                 {"--parameter:", "--given"});
+}
+
+TEST(ImageRefusals, TrainingImagesDoNotValidate) {
+  const TemporaryFolder folder;
+  const auto train = Faces::get().images + "/train";
+  expect_refusal(folder, fit_of(folder.path("out"), {"--valid", train}),
+                 {"--valid", train, "the same"});
+}
+
 TEST(ImageRefusals, BadImagesAreRefusedAndNothingIsWritten) {
   const auto& faces = Faces::get();
   const TemporaryFolder folder;

@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <set>
+#include <string_view>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/hash.h"
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/data/shared_rows.h"
 #include "kinflow/images/split_images.h"
 #include "kinflow/train/images/image_fit.h"
 
@@ -53,9 +57,37 @@ void warn_of_shared_people(ImageFitData& data) {
   }
   if (shared.empty()) return;
   data.warnings.push_back(fmt::format(
-      "{} people of the validation images are also in the training images, {} first: "
+      "{} of the validation images {} also in the training images, {} first: "
       "validation flatters what is learned by heart",
-      shared.size(), in_quotes(*shared.begin())));
+      counted(shared.size(), "person", "people"), shared.size() == 1 ? "is" : "are",
+      in_quotes(*shared.begin())));
+}
+
+std::vector<std::uint64_t> image_hashes(const ImageSet& set) {
+  const auto size = static_cast<std::size_t>(set.channels * set.height * set.width);
+  const auto* bytes = reinterpret_cast<const char*>(set.pixels.data());
+  std::vector<std::uint64_t> hashes;
+  for (std::int64_t image = 0; image < set.images(); ++image, bytes += size) {
+    hashes.push_back(std::hash<std::string_view>()({bytes, size}));
+  }
+  return hashes;
+}
+
+void check_other_images(const ImageFitRequest& request, ImageFitData& data) {
+  const auto found =
+      find_shared_rows(image_hashes(data.valid), image_hashes(data.train));
+  const auto count = data.valid.images();
+  if (found.are_all_the_same) {
+    throw InputError(fmt::format(
+        "--valid: expected other images than the training images {}, found the same "
+        "{} in {}; without --valid a part of the people is held out",
+        request.data.path, counted(count, "image"), request.valid.path));
+  }
+  if (found.shared == 0 || !found.are_more_than_chance) return;
+  data.warnings.push_back(fmt::format(
+      "{} of {} are training images too: the validation NLL is too low, and favours "
+      "flows that learn images by heart",
+      found.shared, counted(count, "validation image")));
 }
 
 }  // namespace
@@ -66,6 +98,7 @@ ImageFitData read_fit_images(const ImageFitRequest& request) {
   if (!request.valid.path.empty()) {
     data.valid = read_set(request.valid, 1, data);
     check_alike(data, request);
+    check_other_images(request, data);
     warn_of_shared_people(data);
     return data;
   }

@@ -11,6 +11,7 @@
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/core/clock.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/time_left.h"
@@ -74,19 +75,19 @@ void describe(const ImageFitRequest& request, const ImageFitData& data,
   for (const auto& warning : data.warnings) logger.warning(warning);
   const auto repeated = repeated_people(data.train);
   logger.info(fmt::format(
-      "{} training images of {} people ({} with several), {} validation images of {}",
-      data.train.images(), data.train.people(), repeated, data.valid.images(),
-      data.valid.people()));
+      "{} of {} people ({} with several), {} of {}",
+      counted(data.train.images(), "training image"), data.train.people(), repeated,
+      counted(data.valid.images(), "validation image"), data.valid.people()));
   if (repeated == 0 && request.train.schedule != Schedule::baseline) {
     logger.warning("nobody has two training images: correlations cannot be learned");
   }
   logger.info(fmt::format(
-      "{} x {} x {} values of {} bits; flow with {} parameters; {} training{} of {} "
-      "epochs in {} on {}, validation every {}",
+      "{} x {} x {} values of {} bits; flow with {} parameters; {} of {} in {} on {}, "
+      "validation every {}",
       data.train.channels, data.train.height, data.train.width, data.train.bits,
-      run.parameter_count(), run.replicas(), run.replicas() == 1 ? "" : "s",
-      request.train.epochs, name_of(image_precision_names(), request.train.precision),
-      request.device,
+      run.parameter_count(), counted(run.replicas(), "training"),
+      counted(request.train.epochs, "epoch"),
+      name_of(image_precision_names(), request.train.precision), request.device,
       run.valid_every() == 1 ? "epoch" : fmt::format("{} epochs", run.valid_every())));
 }
 
