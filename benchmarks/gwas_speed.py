@@ -148,8 +148,8 @@ def large(kinflow: str, given: argparse.Namespace, folder: Path) -> str:
     chromosomes = ["--chr", given.chr] if given.chr else []
     grm = given.grm
     if not grm:
-        run([kinflow, "grm", "--bfile", given.large, *chromosomes, "--threads",
-             str(given.threads), "--out", "k"], folder)
+        run([kinflow, "grm", "--bfile", given.large, *chromosomes, "--kind", "standardized",
+             "--threads", str(given.threads), "--out", "k"], folder)
         grm = "k"
     used = run([kinflow, "gwas", "--bfile", given.large, *chromosomes, "--pheno", given.pheno,
                 *(["--pheno-name", given.pheno_name] if given.pheno_name else []),

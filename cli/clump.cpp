@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/p_value.h"
 #include "kinflow/report/text_table.h"
 #include "options.h"
 
@@ -49,8 +50,9 @@ void warn_of_unknown(const ClumpGiven& given, const MatchedTests& tests,
 void print_report(const ClumpGiven& given, const Genotypes& genotypes,
                   std::size_t people, const MatchedTests& tests,
                   const std::vector<Locus>& loci) {
-  const auto with_p = std::count_if(tests.p.begin(), tests.p.end(),
-                                    [](double p) { return !std::isnan(p); });
+  const auto with_p =
+      std::count_if(tests.log10_p.begin(), tests.log10_p.end(),
+                    [](double log10_p) { return !std::isnan(log10_p); });
   const auto& options = given.options;
   fmt::print("{}, {} of them with p-values of variants of {}.bim\n",
              counted(tests.rows, "row"), with_p, given.bfile);
@@ -70,7 +72,7 @@ void print_report(const ClumpGiven& given, const Genotypes& genotypes,
     const auto& index = genotypes.variants()[static_cast<std::size_t>(locus.index)];
     table.add_row(
         {std::to_string(i + 1), index.id, index.chromosome,
-         std::to_string(index.position), fmt::format("{:.3g}", locus.p),
+         std::to_string(index.position), format_p(locus.log10_p),
          std::to_string(locus.members.size() + 1),
          fmt::format("{:.1f}", 1e-3 * static_cast<double>(locus.end - locus.start))});
   }
@@ -85,11 +87,17 @@ void run_clump(const ClumpGiven& given, Console& console) {
   require_no_result({out}, given.overwrite);
   const Genotypes genotypes(given.bfile);
   const auto people = people_of(genotypes, given.nonfounders);
-  const auto tests =
-      match_tests(given.table, given.fields, genotypes, given.options.p1);
-  const auto loci = clump(genotypes, people, tests.p, given.options);
+  const auto tests = match_tests(given.table, given.fields, genotypes, given.options);
+  const auto loci = clump(genotypes, people, tests.log10_p, given.options);
   write_loci(out, loci, genotypes.variants());
   warn_of_unknown(given, tests, console);
+  if (tests.zeros > 1) {
+    console.warning(
+        fmt::format("{}: {} p-values of 0, whose order is not known; a column LOG10P "
+                    "with -log10 of "
+                    "p-values gives it",
+                    given.table, tests.zeros));
+  }
   print_report(given, genotypes, people.size(), tests, loci);
   console.info(out + ": written");
 }
@@ -118,8 +126,11 @@ void add_clump(CLI::App& app, Console& console) {
       ->check(number_in(0, 1e7));
   verb->add_option("--snp-field", given->fields.id,
                    "Column of variant ids (default: ID, SNP or rs)");
-  verb->add_option("--p-field", given->fields.p,
-                   "Column of p-values (default: P, p_score, p_wald, p_lrt or PVAL)");
+  verb->add_option(
+      "--p-field", given->fields.p,
+      "Column of p-values (default: P, p_score, p_wald, p_lrt or PVAL), or "
+      "LOG10P, LOG10_P or NEG_LOG10_P of their -log10, which counts where "
+      "both are there");
   verb->add_option("--chr-set", options.autosomes, "Number of autosomes")
       ->check(integer_in(1, 95));
   verb->add_flag("--nonfounders", given->nonfounders,
@@ -127,7 +138,10 @@ void add_clump(CLI::App& app, Console& console) {
   verb->add_option("--out", given->out, "Prefix: PREFIX.loci.tsv is written")
       ->required();
   add_overwrite(*verb, given->overwrite);
-  verb->callback([given, &console] { run_clump(*given, console); });
+  verb->callback([given, &console] {
+    given->bfile = genotype_prefix(given->bfile);
+    run_clump(*given, console);
+  });
 }
 
 }  // namespace kinflow::cli

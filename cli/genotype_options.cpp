@@ -47,6 +47,9 @@ void add_genotype_options(CLI::App& verb, GenotypeGiven& given) {
   verb.add_option("--maf", given.variants.least_minor_frequency,
                   "Least frequency of the rarer allele")
       ->check(number_in(0, 0.5));
+  verb.add_option("--mac", given.variants.least_minor_count,
+                  "Least number of rarer alleles")
+      ->check(number_in(0, 1e9));
   verb.add_option("--geno", given.variants.largest_missing_share,
                   "Largest share of missing genotypes of a variant")
       ->check(number_in(0, 1));
@@ -56,6 +59,9 @@ void add_genotype_options(CLI::App& verb, GenotypeGiven& given) {
   verb.add_option("--chr-set", given.variants.autosomes,
                   "Number of autosomes; 19 for mice")
       ->check(integer_in(1, kMostAutosomes));
+  verb.add_flag("--allow-extra-chr", given.variants.allow_extra_chr,
+                "Chromosomes of other names than 1 to --chr-set, X, Y, XY and MT are "
+                "autosomes; without it they have no part in a relationship");
   verb.add_flag("--nonfounders", given.variants.with_nonfounders,
                 "Frequencies of everyone, not of people without parents in the .fam");
 }

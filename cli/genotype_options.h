@@ -11,6 +11,9 @@
 
 namespace kinflow::cli {
 
+/// Of the matrices that grm and gwas make.
+inline constexpr const char* kDefaultRelationshipKind = "centered";
+
 /// --bfile and the filters of people and variants.
 struct GenotypeGiven {
   std::string prefix;

@@ -19,7 +19,7 @@ using Kind = SnpRelationshipKind;
 
 struct GrmGiven {
   GenotypeGiven genotypes;
-  std::string kind = "standardized", out;
+  std::string kind = kDefaultRelationshipKind, out;
   bool loco = false, gemma = false, overwrite = false;
   std::int64_t threads = 1;
 
@@ -95,7 +95,7 @@ void make_matrices(const GrmGiven& given, Console& console) {
   check_outputs(given);
   const Genotypes genotypes(given.genotypes.prefix);
   auto filters = given.genotypes.variants;
-  filters.without_haploid = filters.chromosomes.empty();
+  filters.only_autosomes = true;
   const Chosen people = choose_people(genotypes, given.genotypes.people);
   const Chosen variants = choose_variants(genotypes, people.rows, filters);
   const SnpRelationshipOptions options{.kind = given.chosen_kind(),
@@ -119,12 +119,14 @@ void make_matrices(const GrmGiven& given, Console& console) {
 
 void add_grm(CLI::App& app, Console& console) {
   auto given = std::make_shared<GrmGiven>();
-  auto* verb =
-      app.add_subcommand("grm", "Compute relationship matrices from genotypes");
+  auto* verb = app.add_subcommand(
+      "grm", "Compute relationship matrices from genotypes of the autosomes and XY");
   add_genotype_options(*verb, given->genotypes);
-  verb->add_option("--kind", given->kind,
-                   "Genotypes with their mean taken off, or also divided by what their "
-                   "deviation is in equilibrium")
+  verb->add_option(
+          "--kind", given->kind,
+          "Genotypes with their mean taken off (centered, as GEMMA; the default "
+          "of grm and gwas), or also divided by what their deviation is in "
+          "equilibrium (standardized, as plink and GCTA)")
       ->check(one_of({"centered", "standardized"}));
   verb->add_flag("--loco", given->loco,
                  "A matrix PREFIX.chrN for every chromosome N, from all others");
@@ -137,6 +139,7 @@ void add_grm(CLI::App& app, Console& console) {
   add_overwrite(*verb, given->overwrite);
   verb->callback([given, verb, &console] {
     check_effects(*verb, grm_rules(), *given);
+    given->genotypes.prefix = genotype_prefix(given->genotypes.prefix);
     set_threads(given->threads);
     make_matrices(*given, console);
   });

@@ -39,7 +39,7 @@ struct GwasGiven {
   GwasRequest request;
   GenotypeGiven genotypes;
   FitGiven fit;
-  std::string grm, relationship, kind = "centered";
+  std::string grm, relationship, kind = kDefaultRelationshipKind;
   std::string transform = "flow", covariates = "residuals", test = "score";
   std::string flow_input = "rank-normal";
   std::optional<MinusNine> minus_nine;
@@ -108,7 +108,8 @@ void add_relationship_options(CLI::App& verb, GwasGiven& given) {
   verb.add_flag("--relationship-by-position", data.relationship_by_position,
                 "In place of ids: its rows are those of the .fam, in this order");
   add_choice(verb, "--kind", given.kind, kKinds,
-             "How a relationship is made from the genotypes");
+             "How a relationship is made from the genotypes of the autosomes and XY; "
+             "the default is that of kinflow grm");
   verb.add_flag("--loco", data.leave_chromosome_out,
                 "Test a variant with the relationship of all other chromosomes; with "
                 "--grm those of PREFIX.chrN");
@@ -186,6 +187,34 @@ void prefer(const FitRequest& defaults, FitGiven& given) {
   given.layers = defaults.flow.layers;
   given.patience = defaults.train.patience;
   given.request.replicas = defaults.replicas;
+}
+
+/// The options of the flow and its training, in a group of their own, with the defaults
+/// of a flow of traits in place of those of kinflow fit.
+void add_options_of_flow(CLI::App& verb, FitGiven& given) {
+  const auto others = verb.get_options();
+  add_flow_options(verb, given);
+  add_device(verb, given.request.device);
+  for (auto* option : verb.get_options()) {
+    if (std::find(others.begin(), others.end(), option) == others.end()) {
+      option->group("Flow of the traits (--transform flow)");
+    }
+  }
+  const auto& replicas = given.request.replicas;
+  for (const auto& [name, value] :
+       {std::pair{"--layers", fmt::format("{}", *given.layers)},
+        std::pair{"--patience", fmt::format("{}", *given.patience)},
+        std::pair{"--weight-decay",
+                  fmt::format("{}", fmt::join(replicas.weight_decays, ","))},
+        std::pair{"--memory-share",
+                  fmt::format("{}", fmt::join(replicas.memory_shares, ","))}}) {
+    auto* option = verb.get_option(name);
+    auto text = option->get_description();
+    const auto start = text.find(" (default: ");
+    const auto end = text.find(')', start);
+    option->description(fmt::format("{} (default: {}){}", text.substr(0, start), value,
+                                    text.substr(end + 1)));
+  }
 }
 
 /// The options that were typed, a line each.
@@ -269,16 +298,17 @@ void add_gwas(CLI::App& app, Console& console) {
   add_table_options(*verb, *given);
   add_relationship_options(*verb, *given);
   add_test_options(*verb, *given);
-  given->of_flow = names_of_added_options(*verb, [&] {
-    add_flow_options(*verb, given->fit);
-    add_device(*verb, given->fit.request.device);
-  });
+  given->of_flow =
+      names_of_added_options(*verb, [&] { add_options_of_flow(*verb, given->fit); });
   given->of_flow.insert(given->of_flow.end(), {"--covar-use", "--flow-input"});
   add_threads(*verb, given->request.threads);
   verb->add_option("--out", given->request.out, "Prefix of the files to write")
       ->required();
   add_overwrite(*verb, given->request.overwrite);
-  verb->callback([given, verb, &console] { run(*given, *verb, console); });
+  verb->callback([given, verb, &console] {
+    given->genotypes.prefix = genotype_prefix(given->genotypes.prefix);
+    run(*given, *verb, console);
+  });
 }
 
 }  // namespace kinflow::cli

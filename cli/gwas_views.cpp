@@ -7,6 +7,7 @@
 
 #include "genotype_options.h"
 #include "kinflow/core/counted.h"
+#include "kinflow/core/p_value.h"
 #include "kinflow/report/manhattan_figure.h"
 #include "kinflow/report/qq_figure.h"
 #include "kinflow/report/text_table.h"
@@ -47,9 +48,9 @@ std::string step_table(const GwasInputs& inputs) {
 
 void draw(const GwasRequest& request, const std::string& prefix,
           const GwasMethod& method, const GwasInputs& inputs,
-          const std::vector<double>& p) {
+          const std::vector<double>& log10_p) {
   ManhattanFigure manhattan{
-      .p = p,
+      .log10_p = log10_p,
       .threshold = request.clump.p1,
       .title = counted(method.traits.size(), "trait") + ", " + method.name,
       .subtitle = fmt::format("{} people, {}, {}", inputs.count(),
@@ -63,7 +64,7 @@ void draw(const GwasRequest& request, const std::string& prefix,
     manhattan.index.push_back(static_cast<std::size_t>(locus.index));
   }
   write_manhattan_figure(prefix + ".manhattan.png", manhattan);
-  QqPValues values{.name = method.name, .p = p};
+  QqPValues values{.name = method.name, .log10_p = log10_p};
   if (!std::isnan(method.inflation)) values.inflation = method.inflation;
   write_qq_figure(
       prefix + ".qq.png",
@@ -80,8 +81,8 @@ GwasViews gwas_views(const GwasRequest& request) {
               },
           .pictures =
               [&request](const std::string& prefix, const GwasMethod& method,
-                         const GwasInputs& inputs, const std::vector<double>& p) {
-                draw(request, prefix, method, inputs, p);
+                         const GwasInputs& inputs, const std::vector<double>& log10_p) {
+                draw(request, prefix, method, inputs, log10_p);
               }};
 }
 
@@ -97,7 +98,7 @@ std::string gwas_summary(const GwasResult& result, const GwasRequest& request) {
         {method.name, std::to_string(method.traits.size()),
          std::to_string(method.tested),
          std::isnan(method.inflation) ? "-" : fmt::format("{:.4f}", method.inflation),
-         fmt::format("{:.3g}", method.smallest_p), std::to_string(method.loci.size())});
+         format_p(method.largest_log10_p), std::to_string(method.loci.size())});
   }
   return fmt::format("{}loci: p up to {:g}, r2 above {:g} within {:g} kb\n",
                      table.plain(), request.clump.p1, request.clump.r2,

@@ -13,6 +13,7 @@
 #include "inspect_parts.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/log.h"
+#include "kinflow/core/p_value.h"
 #include "kinflow/report/text_table.h"
 #include "kinflow/train/model.h"
 #include "kinflow/train/names.h"
@@ -139,8 +140,12 @@ void print_inference(const nlohmann::json& record) {
   }
   const auto test = part_of(inference, "independence_test", ValueKind::object);
   if (!test.empty()) {
+    // Run folders of earlier versions have no logarithm.
+    const bool has_logarithm = test.contains("log10_p") && test["log10_p"].is_number();
     fmt::print("\ntest of independence: likelihood ratio {}, p {}\n",
-               number_at(test, "statistic"), number_at(test, "p_value"));
+               number_at(test, "statistic"),
+               has_logarithm ? format_p(test["log10_p"].get<double>())
+                             : number_at(test, "p_value"));
   }
   const auto pooling = part_of(inference, "pooling", ValueKind::object);
   if (!pooling.empty()) {

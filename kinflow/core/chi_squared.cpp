@@ -57,7 +57,7 @@ void check(bool is_known, const char* what, double given, double degrees) {
       what, given, degrees));
 }
 
-// log P(X > x), which is finite where P(X > x) is too small for a number.
+// The tail at x above 0 and finite.
 double log_tail(double x, double degrees) {
   const double a = 0.5 * degrees, z = 0.5 * x;
   if (z < a + 1) return std::log1p(-std::exp(log_power(a, z)) * lower_series(a, z));
@@ -65,6 +65,13 @@ double log_tail(double x, double degrees) {
 }
 
 }  // namespace
+
+double log_chi_squared_tail(double x, double degrees) {
+  check(!std::isnan(x), "a number", x, degrees);
+  if (x <= 0) return 0;
+  if (std::isinf(x)) return -HUGE_VAL;
+  return log_tail(x, degrees);
+}
 
 double chi_squared_tail(double x, double degrees) {
   check(!std::isnan(x), "a number", x, degrees);
@@ -77,9 +84,14 @@ double chi_squared_tail(double x, double degrees) {
 
 double inverse_chi_squared_tail(double p, double degrees) {
   check(p >= 0 && p <= 1, "a probability", p, degrees);
-  if (p == 0) return HUGE_VAL;
-  if (p == 1) return 0;
-  const double log_p = std::log(p), a = 0.5 * degrees;
+  return inverse_log_chi_squared_tail(std::log(p), degrees);
+}
+
+double inverse_log_chi_squared_tail(double log_p, double degrees) {
+  check(log_p <= 0, "the logarithm of a probability", log_p, degrees);
+  if (std::isinf(log_p)) return HUGE_VAL;
+  if (log_p == 0) return 0;
+  const double a = 0.5 * degrees;
   double low = 0, high = degrees + 1;
   for (; log_tail(high, degrees) > log_p; high *= 2) low = high;
   // Newton's steps for the logarithm of the tail, halving where one leaves the bracket.

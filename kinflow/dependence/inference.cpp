@@ -10,7 +10,9 @@
 #include <limits>
 #include <vector>
 
+#include "kinflow/core/chi_squared.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/p_value.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/minimize.h"
 
@@ -271,7 +273,7 @@ IndependenceTest test_independence(const Fit& fit, std::int64_t edges) {
   const double independent = 0.5 * fit.latents.square().sum().item<double>();
   const double gain = 2 * (independent - fit.objective);
   const double statistic = gain < kNoDifference ? 0 : gain;
-  return {statistic, edges, independence_p_value(statistic, edges)};
+  return {statistic, edges, independence_log10_p(statistic, edges)};
 }
 
 Fit fit_law(const Dependence& law, const at::Tensor& latents, const at::Tensor& start) {
@@ -330,34 +332,20 @@ DependenceInference infer(const Dependence& law, const at::Tensor& latents,
   return result;
 }
 
-double chi_squared_tail(double x, std::int64_t degrees) {
-  if (degrees < 0) {
-    throw InputError(fmt::format(
-        "[chi_squared_tail] expected at least 0 degrees of freedom, received {}",
-        degrees));
-  }
-  if (!(x > 0)) return degrees == 0 ? 0 : 1;
-  // P(X > x) grows by (x/2)^(d/2) e^(-x/2) / Gamma(d/2 + 1) from d to d + 2.
-  const double half = 0.5 * x;
-  std::int64_t d = degrees % 2;
-  double tail = d == 0 ? 0 : std::erfc(std::sqrt(half));
-  double term =
-      d == 0 ? std::exp(-half) : std::sqrt(half) * std::exp(-half) / std::tgamma(1.5);
-  for (; d < degrees; d += 2) {
-    tail += term;
-    term *= half / (0.5 * static_cast<double>(d) + 1);
-  }
-  return tail;
-}
-
-double independence_p_value(double x, std::int64_t edges) {
+double independence_log10_p(double x, std::int64_t edges) {
   if (edges < 1) {
     throw InputError(fmt::format(
-        "[independence_p_value] expected at least 1 parameter at an edge, received {}",
+        "[independence_log10_p] expected at least 1 parameter at an edge, received {}",
         edges));
   }
-  if (!(x > 0)) return 1;
-  return 0.5 * (chi_squared_tail(x, edges - 1) + chi_squared_tail(x, edges));
+  if (!(x > 0)) return 0;
+  const double log_tail = log_chi_squared_tail(x, static_cast<double>(edges));
+  // Without degrees of freedom there is no tail.
+  const double ratio =
+      edges == 1 ? 0
+                 : std::exp(log_chi_squared_tail(x, static_cast<double>(edges - 1)) -
+                            log_tail);
+  return log10_p_of_log(log_tail + std::log(0.5 * (1 + ratio)));
 }
 
 InformationCriteria information_criteria(double log_likelihood, std::int64_t parameters,

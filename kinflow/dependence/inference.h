@@ -21,7 +21,7 @@ struct Interval {
 struct IndependenceTest {
   double statistic;    ///< 2 (log-likelihood - log-likelihood of independent rows)
   std::int64_t edges;  ///< parameters at an end of their range under independence
-  double p_value;
+  double log10_p;      ///< -log10 of the p-value
 };
 
 /// Where there are no standard errors, or no test, a text says why; it is empty
@@ -57,13 +57,11 @@ struct DependenceInference {
 DependenceInference infer(const Dependence& law, const at::Tensor& latents,
                           const at::Tensor& start);
 
-/// P(X > x) for X with a chi-squared distribution; 0 degrees of freedom: X is 0.
-double chi_squared_tail(double x, std::int64_t degrees);
-
-/// P(statistic >= x) where independence puts `edges` parameters at an end of their
-/// range: the mean of the chi-squared tails with edges - 1 and edges degrees of
-/// freedom. Exact for many rows and one parameter, an upper bound for more; 1 at x = 0.
-double independence_p_value(double x, std::int64_t edges);
+/// -log10 P(statistic >= x) where independence puts `edges` parameters at an end of
+/// their range: the mean of the chi-squared tails with edges - 1 and edges degrees of
+/// freedom. Exact for many rows and one parameter, an upper bound of the
+/// probability for more; 0 at x = 0.
+double independence_log10_p(double x, std::int64_t edges);
 
 struct InformationCriteria {
   double aic;

@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/p_value.h"
 #include "kinflow/core/suggest.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/in_quotes.h"
@@ -28,6 +29,7 @@ constexpr std::array kIdNames{"id"sv, "snp"sv, "rs"sv};
 constexpr std::array kChromosomeNames{"#chrom"sv, "chrom"sv, "chr"sv};
 constexpr std::array kPositionNames{"pos"sv, "bp"sv, "ps"sv};
 constexpr std::array kPNames{"p"sv, "p_score"sv, "p_wald"sv, "p_lrt"sv, "pval"sv};
+constexpr std::array kLog10PNames{"log10p"sv, "log10_p"sv, "neg_log10_p"sv};
 constexpr std::array kA1Names{"a1"sv, "allele1"sv};
 constexpr std::array kA2Names{"a2"sv, "allele0"sv};
 constexpr std::array kFrequencyNames{"a1_freq"sv, "af"sv};
@@ -46,7 +48,7 @@ std::string header_of(const std::vector<std::string>& traits) {
     }
     header += fmt::format("\t{}{}\t{}{}", kEffectPrefix, name, kErrorPrefix, name);
   }
-  return header + "\tCHISQ\tP\n";
+  return header + "\tCHISQ\tP\tLOG10P\n";
 }
 
 void append_number(std::string& line, double value) {
@@ -96,6 +98,7 @@ std::string format_associations(std::span<const Association> rows, std::size_t t
     }
     append_number(text, row.chi_squared);
     append_number(text, row.p);
+    append_number(text, row.log10_p);
     text += '\n';
   }
   return text;
@@ -105,7 +108,7 @@ AssociationReader::AssociationReader(const std::string& path,
                                      const AssociationFields& fields)
     : lines_(path) {
   id_ = require(fields.id, kIdNames, "variant ids");
-  p_ = require(fields.p, kPNames, "p-values");
+  find_p(fields.p);
   chromosome_ = find(kChromosomeNames);
   position_ = find(kPositionNames);
   a1_ = find(kA1Names);
@@ -114,6 +117,22 @@ AssociationReader::AssociationReader(const std::string& path,
   people_ = find(kPeopleNames);
   chi_squared_ = find(kChiSquaredNames);
   find_traits();
+}
+
+void AssociationReader::find_p(const std::string& wanted) {
+  if (wanted.empty()) {
+    p_ = find(kPNames);
+    log10_p_ = find(kLog10PNames);
+    if (p_ || log10_p_) return;
+    fail(
+        fmt::format("expected a column of p-values ({}) or of -log10 of p-values ({}), "
+                    "found none",
+                    listed(kPNames), listed(kLog10PNames)));
+  }
+  const Column column = require(wanted, {}, "p-values");
+  const bool is_logarithm = std::find(kLog10PNames.begin(), kLog10PNames.end(),
+                                      lower_case(wanted)) != kLog10PNames.end();
+  (is_logarithm ? log10_p_ : p_) = column;
 }
 
 bool AssociationReader::next(Association& row) {
@@ -132,7 +151,7 @@ bool AssociationReader::next(Association& row) {
     row.standard_errors[i] = number(standard_errors_[i]);
   }
   row.chi_squared = number(chi_squared_);
-  row.p = probability(p_);
+  read_p(row);
   return true;
 }
 
@@ -197,9 +216,7 @@ double AssociationReader::number(Column column) const {
     case CellKind::missing:
       return Association::kUnknown;
     default:
-      fail(fmt::format("expected a number or NA in column {}, found {}",
-                       in_quotes(lines_.header()[*column]),
-                       in_quotes(lines_.cells()[*column])));
+      refuse("a number or NA", column);
   }
 }
 
@@ -216,14 +233,33 @@ std::int64_t AssociationReader::whole_number(Column column) const {
   return value;
 }
 
-double AssociationReader::probability(Column column) const {
-  const double value = number(column);
-  if (value < 0 || value > 1) {
-    fail(fmt::format("expected a p-value from 0 to 1 in column {}, found {}",
-                     in_quotes(lines_.header()[*column]),
-                     in_quotes(lines_.cells()[*column])));
+void AssociationReader::refuse(const std::string& expected, Column column) const {
+  fail(fmt::format("expected {} in column {}, found {}", expected,
+                   in_quotes(lines_.header()[*column]),
+                   in_quotes(lines_.cells()[*column])));
+}
+
+void AssociationReader::read_p(Association& row) const {
+  row.p = number(p_);
+  row.log10_p = number(log10_p_);
+  if (row.p < 0 || row.p > 1) refuse("a p-value from 0 to 1", p_);
+  if (row.log10_p < 0) {
+    refuse("-log10 of a p-value, which is not negative,", log10_p_);
   }
-  return value;
+  if (std::isnan(row.log10_p)) {
+    row.log10_p = log10_p_of(row.p);
+    return;
+  }
+  if (std::isnan(row.p)) {
+    row.p = p_of_log10(row.log10_p);
+    return;
+  }
+  // Tables have three digits or more, and P stays at the smallest number.
+  constexpr double kRoundingOfTables = 0.01, kSmallestP = 1e-300;
+  if (row.p > kSmallestP && std::abs(log10_p_of(row.p) - row.log10_p) >
+                                kRoundingOfTables * (1 + row.log10_p)) {
+    refuse(fmt::format("-log10 of the p-value {:g} beside it", row.p), log10_p_);
+  }
 }
 
 std::string AssociationReader::text(Column column) const {

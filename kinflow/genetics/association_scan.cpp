@@ -10,6 +10,8 @@
 #include "kinflow/core/blas_threads.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/map_in_order.h"
+#include "kinflow/core/p_value.h"
+#include "kinflow/genetics/sexed_genotypes.h"
 
 namespace kinflow {
 namespace {
@@ -43,11 +45,11 @@ class Benches {
 
 class Scan {
  public:
-  Scan(const Genotypes& genotypes, std::span<const std::int64_t> people,
+  Scan(const Genotypes& genotypes, std::span<const std::int64_t> people, int autosomes,
        const AssociationTests& tests)
       : genotypes_(genotypes),
-        people_(people),
-        mask_(people, genotypes.people().size()),
+        people_(people.size()),
+        sexed_(genotypes, people, autosomes),
         tests_(tests) {}
 
   ScannedBlock test(std::span<const std::int64_t> variants) {
@@ -56,7 +58,7 @@ class Scan {
     tests_.test(bench->block, bench->scratch, bench->results);
     ScannedBlock block{variants, {}, {}};
     for (const auto& results : bench->results) {
-      block.p.push_back(results.p_value);
+      block.log10_p.push_back(results.log10_p);
       block.lines.push_back(format(variants, *bench, results));
     }
     benches_.give_back(std::move(bench));
@@ -65,12 +67,12 @@ class Scan {
 
  private:
   void read(std::span<const std::int64_t> variants, Bench& bench) const {
-    const auto n = people_.size();
+    const auto n = people_;
     bench.block.genotypes.resize(n * variants.size());
     bench.block.counts.resize(variants.size());
     for (std::size_t s = 0; s < variants.size(); ++s) {
-      genotypes_.read(variants[s], people_, &bench.block.genotypes[s * n]);
-      bench.block.counts[s] = mask_.count(genotypes_.packed(variants[s]));
+      sexed_.read(variants[s], &bench.block.genotypes[s * n]);
+      bench.block.counts[s] = sexed_.count(variants[s]);
     }
   }
 
@@ -87,21 +89,22 @@ class Scan {
       row.id = variant.id;
       row.a1 = variant.a1;
       row.a2 = variant.a2;
-      row.a1_frequency = bench.block.counts[s].a1_frequency();
+      row.a1_frequency = sexed_.a1_frequency(variants[s]);
       row.people = bench.block.counts[s].known();
       for (std::size_t t = 0; t < traits; ++t) {
         row.effects.push_back(results.effects[t * variants.size() + s]);
         row.standard_errors.push_back(results.standard_errors[t * variants.size() + s]);
       }
       row.chi_squared = results.chi_square[s];
-      row.p = results.p_value[s];
+      row.log10_p = results.log10_p[s];
+      row.p = p_of_log10(row.log10_p);
     }
     return format_associations(rows, traits);
   }
 
   const Genotypes& genotypes_;
-  std::span<const std::int64_t> people_;
-  PeopleMask mask_;
+  std::size_t people_;
+  SexedGenotypes sexed_;
   const AssociationTests& tests_;
   Benches benches_;
 };
@@ -113,7 +116,7 @@ void scan_variants(const Genotypes& genotypes, std::span<const std::int64_t> peo
                    const AssociationTests& tests, const ScanOptions& options,
                    const std::function<void(const ScannedBlock&)>& take) {
   const BlasInCallingThread one_thread_each;
-  Scan scan(genotypes, people, tests);
+  Scan scan(genotypes, people, options.autosomes, tests);
   std::size_t next = 0;
   map_in_order(
       options.threads,

@@ -20,17 +20,20 @@ inline constexpr std::int64_t kScanBlock = 1024;
 /// The tests of some variants that follow each other in the scan.
 struct ScannedBlock {
   std::span<const std::int64_t> variants;  ///< rows of the .bim
-  std::vector<std::vector<double>> p;      ///< [sets][variants] NaN: not testable
-  std::vector<std::string> lines;          ///< [sets] as format_associations() gives
+  /// [sets][variants] -log10 of p-values; NaN: not testable
+  std::vector<std::vector<double>> log10_p;
+  std::vector<std::string> lines;  ///< [sets] as format_associations() gives
 };
 
 struct ScanOptions {
   std::int64_t threads = 1;
+  int autosomes = kHumanAutosomes;
   /// Interrupted is thrown between two blocks once this is true; may be null.
   const std::atomic<bool>* stop = nullptr;
 };
 
-/// Tests variants in their order. A missing genotype is the mean of the others; a
+/// Tests variants in their order, with genotypes by the rules of SexedGenotypes. A
+/// missing genotype is the mean of the others; a
 /// variant that does not vary among the people has no p-value. Holds some blocks of
 /// genotypes for each thread. Results do not depend on the number of threads.
 /// @param people    rows of the .fam, the people of the tests in their order

@@ -27,15 +27,15 @@ namespace {
 /// The results of single traits as those of one test.
 void merge(const SingleTraitResults& single, SnpResults& merged) {
   const auto traits = single.traits.size();
-  const auto snps = single.corrected_p.size();
+  const auto snps = single.corrected_log10_p.size();
   merged.resize(static_cast<std::int64_t>(snps), static_cast<std::int64_t>(traits));
-  merged.p_value = single.corrected_p;
+  merged.log10_p = single.corrected_log10_p;
   std::fill(merged.chi_square.begin(), merged.chi_square.end(),
             std::numeric_limits<double>::quiet_NaN());
   for (std::size_t t = 0; t < traits; ++t) {
     const auto& one = single.traits[t];
     for (std::size_t s = 0; s < snps; ++s) {
-      if (one.p_value[s] == single.smallest_p[s]) {
+      if (one.log10_p[s] == single.largest_log10_p[s]) {
         merged.chi_square[s] = one.chi_square[s];
       }
     }

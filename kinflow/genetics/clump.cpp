@@ -7,7 +7,8 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
+#include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -15,8 +16,10 @@
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/p_value.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/genetics/haplotype_r2.h"
+#include "kinflow/genetics/sexed_genotypes.h"
 
 namespace kinflow {
 namespace {
@@ -44,19 +47,15 @@ class Alleles {
   Alleles(const Genotypes& genotypes, std::span<const std::int64_t> people)
       : genotypes_(genotypes), people_(people) {
     for (const auto row : people) {
-      is_male_.push_back(genotypes.people()[static_cast<std::size_t>(row)].sex ==
-                         kMale);
+      sex_.push_back(genotypes.people()[static_cast<std::size_t>(row)].sex);
     }
   }
 
   std::vector<std::int8_t> read(std::int64_t variant, ChromosomeKind kind) const {
     std::vector<std::int8_t> counts(people_.size());
     genotypes_.read(variant, people_, counts.data());
-    if (kind != ChromosomeKind::x && kind != ChromosomeKind::y) return counts;
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      const bool is_impossible =
-          is_male_[i] ? counts[i] == 1 : kind == ChromosomeKind::y;
-      if (is_impossible) counts[i] = kMissingGenotype;
+      counts[i] = possible_count(counts[i], kind, sex_[i]);
     }
     return counts;
   }
@@ -75,7 +74,7 @@ class Alleles {
     if (kind != ChromosomeKind::x) return counts;
     Table males{};
     for (std::size_t i = 0; i < first.size(); ++i) {
-      if (is_male_[i]) ++at(males, first[i], second[i]);
+      if (sex_[i] == kMale) ++at(males, first[i], second[i]);
     }
     counts.a1_a1 -= at(males, 2, 2);
     counts.a1_a2 -= at(males, 2, 0);
@@ -93,14 +92,14 @@ class Alleles {
 
   const Genotypes& genotypes_;
   std::span<const std::int64_t> people_;
-  std::vector<bool> is_male_;
+  std::vector<int> sex_;
 };
 
 /// A variant with a p-value, on its chromosome.
 struct Place {
   std::int64_t variant;
   std::int64_t position;
-  double p;
+  double log10_p;
   Chromosome chromosome;
   std::string_view unplaced_name;  // of a chromosome that has no number
   bool is_taken = false;
@@ -112,16 +111,16 @@ struct Place {
 
 // In the order of chromosomes and positions.
 std::vector<Place> places_of(const std::vector<Variant>& variants,
-                             std::span<const double> p, int autosomes) {
+                             std::span<const double> log10_p, int autosomes) {
   std::vector<Place> places;
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    if (std::isnan(p[i])) continue;
+    if (std::isnan(log10_p[i])) continue;
     const Chromosome placed = chromosome(variants[i].chromosome, autosomes);
     const bool is_placed = placed.kind != ChromosomeKind::unplaced;
     places.push_back(
         {.variant = static_cast<std::int64_t>(i),
          .position = variants[i].position,
-         .p = p[i],
+         .log10_p = log10_p[i],
          .chromosome = placed,
          .unplaced_name = is_placed ? std::string_view{} : variants[i].chromosome});
   }
@@ -135,12 +134,13 @@ std::vector<Place> places_of(const std::vector<Variant>& variants,
 
 // Places of possible index variants, the smallest p-value first.
 std::vector<std::size_t> candidates(const std::vector<Place>& places, double p1) {
+  const double least = log10_p_of(p1);
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (places[i].p <= p1) order.push_back(i);
+    if (places[i].log10_p >= least) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return places[a].p < places[b].p;
+    return places[a].log10_p > places[b].log10_p;
   });
   return order;
 }
@@ -167,7 +167,7 @@ Locus make_locus(std::vector<Place>& places, std::size_t index, const Alleles& a
   const auto kind = places[index].chromosome.kind;
   const auto index_counts = alleles.read(places[index].variant, kind);
   Locus locus{.index = places[index].variant,
-              .p = places[index].p,
+              .log10_p = places[index].log10_p,
               .start = places[index].position,
               .end = places[index].position,
               .total = 0,
@@ -180,7 +180,7 @@ Locus make_locus(std::vector<Place>& places, std::size_t index, const Alleles& a
     if (!r2 || !(*r2 > options.r2)) continue;
     place.is_taken = true;
     ++locus.total;
-    if (!(place.p < options.p2)) continue;
+    if (!(place.log10_p > log10_p_of(options.p2))) continue;
     locus.members.push_back(place.variant);
     locus.start = std::min(locus.start, place.position);
     locus.end = std::max(locus.end, place.position);
@@ -189,36 +189,120 @@ Locus make_locus(std::vector<Place>& places, std::size_t index, const Alleles& a
   return locus;
 }
 
-constexpr std::int64_t kAmbiguous = -1;
-
-// Rows of the .bim by id; kAmbiguous for an id of several.
-std::unordered_map<std::string_view, std::int64_t> rows_by_id(
-    const std::vector<Variant>& variants) {
-  std::unordered_map<std::string_view, std::int64_t> rows;
-  rows.reserve(variants.size());
-  for (std::size_t i = 0; i < variants.size(); ++i) {
-    const auto [found, is_new] =
-        rows.emplace(variants[i].id, static_cast<std::int64_t>(i));
-    if (!is_new) found->second = kAmbiguous;
-  }
-  return rows;
+// Both alleles of a row, or the one that it has, are those of the variant.
+bool has_alleles(const Variant& variant, const Association& row) {
+  const auto is_one = [&](const std::string& allele) {
+    return allele == variant.a1 || allele == variant.a2;
+  };
+  if (row.a1.empty()) return true;
+  if (row.a2.empty()) return is_one(row.a1);
+  return is_one(row.a1) && is_one(row.a2) &&
+         (row.a1 != row.a2 || variant.a1 == variant.a2);
 }
+
+/// Finds the variants of the rows of a table.
+class VariantFinder {
+ public:
+  VariantFinder(const Genotypes& genotypes, const AssociationReader& reader,
+                int autosomes)
+      : genotypes_(genotypes), reader_(reader), autosomes_(autosomes) {
+    const auto& variants = genotypes.variants();
+    rows_.reserve(variants.size());
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      rows_[variants[i].id].push_back(static_cast<std::int64_t>(i));
+    }
+    line_of_.resize(variants.size());
+  }
+
+  /// The variant of the row that was read last; nothing where the .bim has none with
+  /// its id.
+  std::optional<std::int64_t> find(const Association& row) {
+    const auto found = rows_.find(row.id);
+    if (found == rows_.end()) return std::nullopt;
+    std::vector<std::int64_t> alike;
+    for (const auto variant : found->second) {
+      if (found->second.size() == 1 || is_at_place(variant, row)) {
+        alike.push_back(variant);
+      }
+    }
+    if (alike.empty()) {
+      reader_.fail(fmt::format(
+          "expected one of the {} variants with the id {} in {}.bim, found another "
+          "chromosome, position or alleles",
+          found->second.size(), in_quotes(row.id), genotypes_.prefix()));
+    }
+    // The rows of variants that look the same stand in their order.
+    for (const auto variant : alike) {
+      if (line_of(variant) > 0) continue;
+      line_of(variant) = reader_.line();
+      if (alike.size() > 1) unfinished_[alike.front()] = alike;
+      return variant;
+    }
+    const auto first = line_of(alike.front());
+    if (alike.size() == 1) {
+      reader_.fail(
+          fmt::format("expected one row for each variant, found {} here and in line {}",
+                      in_quotes(row.id), first));
+    }
+    reader_.fail(fmt::format(
+        "expected as many rows for {} as the .bim has, the first in line {}, found one "
+        "more",
+        in_quotes(row.id), first));
+  }
+
+  /// InputError where only some of the variants that look the same had rows: nobody
+  /// knows which.
+  void check_all_found() const {
+    for (const auto& [first, alike] : unfinished_) {
+      if (line_of_[static_cast<std::size_t>(alike.back())] > 0) continue;
+      const auto& variant = genotypes_.variants()[static_cast<std::size_t>(first)];
+      throw InputError(fmt::format(
+          "{}.bim: expected variants that differ in id, place or alleles, found {} "
+          "like {} in line {} and not all of them in the table; plink2 "
+          "--set-all-var-ids or --rm-dup makes them differ",
+          genotypes_.prefix(), alike.size(), in_quotes(variant.id), first + 1));
+    }
+  }
+
+ private:
+  std::int64_t& line_of(std::int64_t variant) {
+    return line_of_[static_cast<std::size_t>(variant)];
+  }
+  bool is_at_place(std::int64_t number, const Association& row) const {
+    const auto& variant = genotypes_.variants()[static_cast<std::size_t>(number)];
+    if (reader_.has_places()) {
+      const auto wanted = chromosome(row.chromosome, autosomes_);
+      const bool is_there = wanted.number > 0
+                                ? wanted == chromosome(variant.chromosome, autosomes_)
+                                : row.chromosome == variant.chromosome;
+      if (!is_there || row.position != variant.position) return false;
+    }
+    return has_alleles(variant, row);
+  }
+
+  const Genotypes& genotypes_;
+  const AssociationReader& reader_;
+  int autosomes_;
+  std::unordered_map<std::string_view, std::vector<std::int64_t>> rows_;  // by id
+  std::vector<std::int64_t> line_of_;  // of each variant in the table; 0: none yet
+  std::map<std::int64_t, std::vector<std::int64_t>> unfinished_;
+};
 
 }  // namespace
 
 std::vector<Locus> clump(const Genotypes& genotypes,
                          std::span<const std::int64_t> people,
-                         std::span<const double> p, const ClumpOptions& options) {
+                         std::span<const double> log10_p, const ClumpOptions& options) {
   check(options);
   const auto& variants = genotypes.variants();
-  if (people.empty() || p.size() != variants.size()) {
+  if (people.empty() || log10_p.size() != variants.size()) {
     throw InputError(fmt::format(
         "[clump] expected people and p-values of {} variants, received {} people and "
         "{} p-values",
-        variants.size(), people.size(), p.size()));
+        variants.size(), people.size(), log10_p.size()));
   }
   const Alleles alleles(genotypes, people);
-  auto places = places_of(variants, p, options.autosomes);
+  auto places = places_of(variants, log10_p, options.autosomes);
   std::vector<Locus> loci;
   for (const auto index : candidates(places, options.p1)) {
     if (places[index].is_taken) continue;
@@ -238,39 +322,28 @@ std::vector<std::int64_t> founders(const Genotypes& genotypes) {
 }
 
 MatchedTests match_tests(const std::string& path, const AssociationFields& fields,
-                         const Genotypes& genotypes, double p1) {
-  const auto& variants = genotypes.variants();
-  const auto rows = rows_by_id(variants);
+                         const Genotypes& genotypes, const ClumpOptions& options) {
   MatchedTests matched;
-  matched.p.assign(variants.size(), Association::kUnknown);
-  std::vector<std::int64_t> line_of(variants.size(), 0);
+  matched.log10_p.assign(genotypes.variants().size(), Association::kUnknown);
   AssociationReader reader(path, fields);
+  VariantFinder finder(genotypes, reader, options.autosomes);
+  const double least_of_index = log10_p_of(options.p1);
   Association row;
   while (reader.next(row)) {
     ++matched.rows;
-    const auto found = rows.find(row.id);
-    if (std::isnan(row.p)) ++matched.untested;
-    if (found == rows.end()) {
-      ++matched.unknown;
-      if (row.p <= p1 && matched.unknown_index++ == 0) {
-        matched.first_unknown_index = row.id;
-      }
+    if (std::isnan(row.log10_p)) ++matched.untested;
+    if (std::isinf(row.log10_p)) ++matched.zeros;
+    const auto variant = finder.find(row);
+    if (variant) {
+      matched.log10_p[static_cast<std::size_t>(*variant)] = row.log10_p;
       continue;
     }
-    if (found->second == kAmbiguous) {
-      reader.fail(fmt::format("expected an id that stands once in {}.bim, found {}",
-                              genotypes.prefix(), in_quotes(row.id)));
+    ++matched.unknown;
+    if (row.log10_p >= least_of_index && matched.unknown_index++ == 0) {
+      matched.first_unknown_index = row.id;
     }
-    const auto variant = static_cast<std::size_t>(found->second);
-    if (line_of[variant] > 0) {
-      reader.fail(
-          fmt::format("expected one row for each variant, found {} here and in "
-                      "line {}",
-                      in_quotes(row.id), line_of[variant]));
-    }
-    line_of[variant] = reader.line();
-    matched.p[variant] = row.p;
   }
+  finder.check_all_found();
   if (matched.rows == matched.unknown) {
     throw InputError(
         matched.rows == 0
@@ -284,7 +357,8 @@ MatchedTests match_tests(const std::string& path, const AssociationFields& field
 
 void write_loci(const std::string& path, const std::vector<Locus>& loci,
                 const std::vector<Variant>& variants) {
-  std::string text = "LOCUS\tID\tCHROM\tPOS\tSTART\tEND\tP\tN_SNPS\tTOTAL\tMEMBERS\n";
+  std::string text =
+      "LOCUS\tID\tCHROM\tPOS\tSTART\tEND\tP\tLOG10P\tN_SNPS\tTOTAL\tMEMBERS\n";
   for (std::size_t i = 0; i < loci.size(); ++i) {
     const Locus& locus = loci[i];
     const Variant& index = variants[static_cast<std::size_t>(locus.index)];
@@ -293,10 +367,11 @@ void write_loci(const std::string& path, const std::vector<Locus>& loci,
       members += members.empty() ? "" : ",";
       members += variants[static_cast<std::size_t>(member)].id;
     }
-    text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{:.8g}\t{}\t{}\t{}\n", i + 1, index.id,
-                        index.chromosome, index.position, locus.start, locus.end,
-                        locus.p, locus.members.size() + 1, locus.total,
-                        members.empty() ? "NONE" : members);
+    text +=
+        fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{:.8g}\t{:.8g}\t{}\t{}\t{}\n", i + 1,
+                    index.id, index.chromosome, index.position, locus.start, locus.end,
+                    p_of_log10(locus.log10_p), locus.log10_p, locus.members.size() + 1,
+                    locus.total, members.empty() ? "NONE" : members);
   }
   write_file_atomically(path, text);
 }

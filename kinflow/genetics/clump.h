@@ -25,7 +25,7 @@ struct ClumpOptions {
 /// An index variant and those that belong to it. Variants are rows of the .bim.
 struct Locus {
   std::int64_t index = 0;
-  double p = 0;
+  double log10_p = 0;      ///< -log10 of the p-value of the index variant
   std::int64_t start = 0;  ///< position of the first of index and members
   std::int64_t end = 0;    ///< of the last
   /// How many variants belong to the index variant, whatever their p-values.
@@ -40,36 +40,43 @@ struct Locus {
 /// that of haplotype_r2() over the given people; in X males have one chromosome, in Y
 /// only males have any, and their heterozygous calls are missing.
 /// @param people  rows of the .fam, e.g. founders()
-/// @param p       of each variant of the .bim; NaN: not tested, in no locus
-/// InputError where an option is out of its range, there are no people, or p has
+/// @param log10_p  -log10 of the p-value of each variant of the .bim; NaN: not tested,
+///                 in no locus
+/// InputError where an option is out of its range, there are no people, or log10_p has
 /// another length.
 std::vector<Locus> clump(const Genotypes& genotypes,
                          std::span<const std::int64_t> people,
-                         std::span<const double> p, const ClumpOptions& options = {});
+                         std::span<const double> log10_p,
+                         const ClumpOptions& options = {});
 
 /// Rows of the people without parents, over whom plink computes r2.
 std::vector<std::int64_t> founders(const Genotypes& genotypes);
 
 /// P-values of a table, by variant.
 struct MatchedTests {
-  std::vector<double> p;            ///< of each variant of the .bim; NaN: none
+  /// [variants of the .bim] -log10 of p-values; NaN: none
+  std::vector<double> log10_p;
   std::int64_t rows = 0;            ///< of the table
   std::int64_t untested = 0;        ///< rows without a p-value
+  std::int64_t zeros = 0;           ///< rows with a p-value of 0 and no logarithm of it
   std::int64_t unknown = 0;         ///< rows of variants that the .bim does not have
   std::int64_t unknown_index = 0;   ///< those of them with p-values up to p1
   std::string first_unknown_index;  ///< id of the first of these
 };
 
-/// Reads all rows of a table and matches them by variant id. InputError, with file and
-/// line, for a variant that has two rows, or whose id stands twice in the .bim; and
+/// Reads all rows of a table and matches them by variant id; where an id stands several
+/// times in the .bim, by chromosome, position and alleles too, as far as the table has
+/// them. Rows of the .bim that are the same in all of these take the rows of the table
+/// in their order, where there are as many. InputError, with file and line, for a
+/// variant that has two rows, and for one of several that cannot be told apart; and
 /// where there is no row or the .bim has none of the variants.
 MatchedTests match_tests(const std::string& path, const AssociationFields& fields,
-                         const Genotypes& genotypes, double p1);
+                         const Genotypes& genotypes, const ClumpOptions& options);
 
-/// Writes LOCUS ID CHROM POS START END P N_SNPS TOTAL MEMBERS, a line for each locus
-/// and tabs between. LOCUS counts from 1; N_SNPS are the index variant and the members,
-/// whose ids stand in MEMBERS with commas between, or NONE; TOTAL is plink's, see
-/// Locus::total.
+/// Writes LOCUS ID CHROM POS START END P LOG10P N_SNPS TOTAL MEMBERS, a line for each
+/// locus and tabs between. LOCUS counts from 1; N_SNPS are the index variant and the
+/// members, whose ids stand in MEMBERS with commas between, or NONE; TOTAL is plink's,
+/// see Locus::total.
 void write_loci(const std::string& path, const std::vector<Locus>& loci,
                 const std::vector<Variant>& variants);
 

@@ -103,7 +103,7 @@ std::vector<std::int64_t> those(std::span<const std::int64_t> people,
 }
 
 bool is_male(const Genotypes& genotypes, std::int64_t person) {
-  return genotypes.people()[static_cast<std::size_t>(person)].sex == 1;
+  return genotypes.people()[static_cast<std::size_t>(person)].sex == kMale;
 }
 
 bool is_founder(const Genotypes& genotypes, std::int64_t person) {
@@ -181,21 +181,29 @@ double VariantCounter::missing_share(std::int64_t variant) const {
          static_cast<double>(people.people());
 }
 
-double VariantCounter::a1_frequency(std::int64_t variant) const {
+VariantCounter::Alleles VariantCounter::alleles(std::int64_t variant) const {
   const auto row = genotypes_.packed(variant);
   const ChromosomeKind kind = kind_of(variant);
   if (kind != ChromosomeKind::x && kind != ChromosomeKind::y) {
-    return founders_.count(row).a1_frequency();
+    const GenotypeCounts counts = founders_.count(row);
+    return {2 * counts.homozygous_a1 + counts.heterozygous, 2 * counts.known()};
   }
   const GenotypeCounts males = founder_males_.count(row);
   const GenotypeCounts others =
       kind == ChromosomeKind::x ? founder_others_.count(row) : GenotypeCounts{};
-  const std::int64_t a1 =
-      2 * others.homozygous_a1 + others.heterozygous + males.homozygous_a1;
-  const std::int64_t alleles =
-      2 * others.known() + males.homozygous_a1 + males.homozygous_a2;
-  if (alleles == 0) return std::numeric_limits<double>::quiet_NaN();
-  return static_cast<double>(a1) / static_cast<double>(alleles);
+  return {2 * others.homozygous_a1 + others.heterozygous + males.homozygous_a1,
+          2 * others.known() + males.homozygous_a1 + males.homozygous_a2};
+}
+
+double VariantCounter::a1_frequency(std::int64_t variant) const {
+  const auto [a1, known] = alleles(variant);
+  if (known == 0) return std::numeric_limits<double>::quiet_NaN();
+  return static_cast<double>(a1) / static_cast<double>(known);
+}
+
+double VariantCounter::minor_count(std::int64_t variant) const {
+  const auto [a1, known] = alleles(variant);
+  return static_cast<double>(std::min(a1, known - a1));
 }
 
 double VariantCounter::minor_frequency(std::int64_t variant) const {

@@ -58,12 +58,19 @@ class VariantCounter {
   double a1_frequency(std::int64_t variant) const;
   /// That of the rarer allele; 0 where none is known.
   double minor_frequency(std::int64_t variant) const;
+  /// How often the rarer allele is known.
+  double minor_count(std::int64_t variant) const;
   double hardy_weinberg_p(std::int64_t variant) const;
 
   /// Those of the people whose alleles give frequencies.
   std::int64_t founders() const { return founders_.people(); }
 
  private:
+  /// Alleles a1 among those that are known.
+  struct Alleles {
+    std::int64_t a1, known;
+  };
+  Alleles alleles(std::int64_t variant) const;
   ChromosomeKind kind_of(std::int64_t variant) const;
 
   const Genotypes& genotypes_;

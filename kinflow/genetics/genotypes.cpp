@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <numeric>
 
 #include "kinflow/core/error.h"
@@ -34,12 +35,18 @@ constexpr auto kCountsOfByte = [] {
   return table;
 }();
 
-/// The cells of the current line, which blanks or tabs separate; commas and quotes may
-/// be part of an allele.
-Cells six_cells(const TextLines& lines, std::string_view names) {
-  constexpr std::string_view kBlanks = " \t";
+/// The first cells of a line, and how many there are.
+struct LineCells {
   Cells cells;
   std::size_t count = 0;
+};
+
+/// The cells of the current line, which blanks or tabs separate; commas and quotes may
+/// be part of an allele.
+LineCells cells_of(const TextLines& lines) {
+  constexpr std::string_view kBlanks = " \t";
+  LineCells found;
+  auto& [cells, count] = found;
   std::string_view rest = lines.line();
   for (;;) {
     rest.remove_prefix(std::min(rest.find_first_not_of(kBlanks), rest.size()));
@@ -49,11 +56,7 @@ Cells six_cells(const TextLines& lines, std::string_view names) {
     ++count;
     rest.remove_prefix(cell.size());
   }
-  if (count != kColumns) {
-    lines.fail(
-        fmt::format("expected {} columns ({}), found {}", kColumns, names, count));
-  }
-  return cells;
+  return found;
 }
 
 template <typename Number>
@@ -73,8 +76,14 @@ void check_name(const TextLines& lines, std::string_view cell, std::string_view 
 }
 
 Variant variant_in(const TextLines& lines) {
-  const auto [chromosome, id, centimorgans, position, a1, a2] =
-      six_cells(lines, "chromosome, id, centimorgans, position, allele 1, allele 2");
+  const auto [cells, count] = cells_of(lines);
+  if (count != kColumns) {
+    lines.fail(
+        fmt::format("expected {} columns (chromosome, id, centimorgans, position, "
+                    "allele 1, allele 2), found {}",
+                    kColumns, count));
+  }
+  const auto [chromosome, id, centimorgans, position, a1, a2] = cells;
   check_name(lines, chromosome, "a chromosome");
   check_name(lines, id, "an id");
   check_name(lines, a1, "an allele");
@@ -100,17 +109,30 @@ std::string parent(std::string_view cell) {
   return std::string(cell == "0" ? "" : cell);
 }
 
-Person person_in(const TextLines& lines) {
-  const auto [family, individual, father, mother, sex, phenotype] =
-      six_cells(lines, "family, individual, father, mother, sex, phenotype");
+/// @param columns  of the line before; 0: this is the first
+Person person_in(const TextLines& lines, std::size_t& columns) {
+  const auto [cells, count] = cells_of(lines);
+  // GEMMA's files have more phenotypes behind.
+  if (count < kColumns) {
+    lines.fail(
+        fmt::format("expected {} columns (family, individual, father, mother, sex, "
+                    "phenotype) or more, found {}",
+                    kColumns, count));
+  }
+  if (columns != 0 && count != columns) {
+    lines.fail(fmt::format("expected {} columns as in the first line, found {}",
+                           columns, count));
+  }
+  columns = count;
+  const auto [family, individual, father, mother, sex, phenotype] = cells;
   check_name(lines, father, "a father");
   check_name(lines, mother, "a mother");
   return {.id = sample_id(family, individual),
           .father = parent(father),
           .mother = parent(mother),
-          .sex = sex == "1"   ? 1
-                 : sex == "2" ? 2
-                              : 0};
+          .sex = sex == "1"   ? kMale
+                 : sex == "2" ? kFemale
+                              : kUnknownSex};
 }
 
 bool is_everyone_in_order(std::span<const std::int64_t> people, std::size_t count) {
@@ -124,6 +146,37 @@ bool is_everyone_in_order(std::span<const std::int64_t> people, std::size_t coun
 
 }  // namespace
 
+std::string genotype_prefix(const std::string& given) {
+  const auto exists = [](const std::string& path) {
+    return std::filesystem::exists(path);
+  };
+  if (exists(given + ".bed")) return given;
+  for (const std::string_view ending : {".bed", ".bim", ".fam"}) {
+    if (given.ends_with(ending)) return given.substr(0, given.size() - ending.size());
+  }
+  struct Other {
+    std::string_view ending, input;
+    bool is_prefix = false;
+  };
+  for (const auto& [ending, input, is_prefix] :
+       {Other{".pgen", "--pfile", true}, Other{".bgen", "--bgen"},
+        Other{".vcf.gz", "--vcf"}, Other{".vcf", "--vcf"}, Other{".bcf", "--bcf"},
+        Other{".ped", "--pedmap", true}}) {
+    const bool is_named = given.ends_with(ending);
+    const auto prefix =
+        is_named ? given.substr(0, given.size() - ending.size()) : given;
+    const auto file = prefix + std::string(ending);
+    if (!is_named && !exists(file)) continue;
+    throw InputError(fmt::format(
+        "{}: expected the prefix of .bed, .bim and .fam files, found a {} file; plink2 "
+        "{} {}{} --make-bed --out {} converts it",
+        given, ending, input, is_prefix ? prefix : file,
+        ending == ".bgen" ? fmt::format(" ref-first --sample {}.sample", prefix) : "",
+        prefix));
+  }
+  return given;
+}
+
 std::vector<Variant> read_variants(const std::string& path) {
   TextLines lines(path);
   std::vector<Variant> variants;
@@ -135,7 +188,8 @@ std::vector<Variant> read_variants(const std::string& path) {
 std::vector<Person> read_people(const std::string& path) {
   TextLines lines(path);
   std::vector<Person> people;
-  while (lines.next_filled()) people.push_back(person_in(lines));
+  std::size_t columns = 0;
+  while (lines.next_filled()) people.push_back(person_in(lines, columns));
   if (people.empty()) throw InputError(path + ": expected people, found none");
   check_sample_ids(ids_of(people), path);
   return people;

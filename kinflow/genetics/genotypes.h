@@ -40,13 +40,19 @@ inline constexpr std::int8_t kMissingGenotype = -1;
 /// The number of a1 alleles, or kMissingGenotype, of the two bits of a .bed.
 inline constexpr std::int8_t kCountOfBits[4] = {2, kMissingGenotype, 1, 0};
 
+/// The prefix of bed, bim and fam files that a user means: without the ending of one of
+/// them. InputError, with the command that converts them, for other genotype files, by
+/// their ending or beside a prefix without a .bed.
+std::string genotype_prefix(const std::string& given);
+
 /// A set of bed, bim and fam files. The .bed stays on the disk, mapped into memory;
 /// threads may read at the same time.
 class Genotypes {
  public:
   /// InputError, with the file and the place, for: a file that is missing or empty; a
   /// .bed without the magic bytes, with individuals in place of variants as its rows,
-  /// or of another size than the other two files say; lines of another width than 6; a
+  /// or of another size than the other two files say; lines of another width than 6
+  /// (of a .fam 6 or more, for more phenotypes, and the same in all); a
   /// position that is no integer from 0; centimorgans that are no number; a person who
   /// occurs twice.
   explicit Genotypes(const std::string& prefix);

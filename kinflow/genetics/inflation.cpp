@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -25,14 +26,16 @@ std::pair<double, double> middle_values(std::vector<double>& values) {
 
 }  // namespace
 
-double genomic_inflation(std::span<const double> p, double degrees) {
+double genomic_inflation(std::span<const double> log10_p, double degrees) {
   std::vector<double> known;
-  std::copy_if(p.begin(), p.end(), std::back_inserter(known),
+  std::copy_if(log10_p.begin(), log10_p.end(), std::back_inserter(known),
                [](double value) { return !std::isnan(value); });
   if (known.empty()) return std::numeric_limits<double>::quiet_NaN();
   const auto [low, high] = middle_values(known);
-  const double median = std::midpoint(inverse_chi_squared_tail(low, degrees),
-                                      inverse_chi_squared_tail(high, degrees));
+  const auto statistic = [&](double value) {
+    return inverse_log_chi_squared_tail(-value * std::numbers::ln10, degrees);
+  };
+  const double median = std::midpoint(statistic(low), statistic(high));
   return median / inverse_chi_squared_tail(0.5, degrees);
 }
 

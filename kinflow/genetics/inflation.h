@@ -7,8 +7,8 @@ namespace kinflow {
 
 /// The median of the chi-squared statistics over the median of their distribution: 1
 /// where the p-values are uniform. NaN where there is no p-value.
-/// @param p        from 0 to 1, else InputError; those that are NaN are left out
+/// @param log10_p  -log10 of p-values, from 0, else InputError; NaN is left out
 /// @param degrees  of freedom of the test: the number of traits tested jointly
-double genomic_inflation(std::span<const double> p, double degrees = 1);
+double genomic_inflation(std::span<const double> log10_p, double degrees = 1);
 
 }  // namespace kinflow

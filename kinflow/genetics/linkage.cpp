@@ -11,6 +11,7 @@
 #include "kinflow/core/workers.h"
 #include "kinflow/genetics/genotype_counts.h"
 #include "kinflow/genetics/relationship_from_snps.h"
+#include "kinflow/genetics/sexed_genotypes.h"
 
 namespace kinflow {
 namespace {
@@ -91,15 +92,11 @@ void count_alleles_of_males(std::span<std::int8_t> counts, ChromosomeKind kind,
                             bool a1_is_rarer, const Genotypes& genotypes,
                             std::span<const std::int64_t> people) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] == kMissingGenotype) continue;
     const auto& person = genotypes.people()[static_cast<std::size_t>(people[i])];
-    const bool is_male = person.sex == 1;
-    if ((is_male && counts[i] == 1) || (!is_male && kind == ChromosomeKind::y)) {
-      counts[i] = kMissingGenotype;
-      continue;
-    }
+    counts[i] = possible_count(counts[i], kind, person.sex);
+    if (counts[i] == kMissingGenotype) continue;
     const int rarer = a1_is_rarer ? counts[i] : 2 - counts[i];
-    counts[i] = static_cast<std::int8_t>(is_male ? rarer / 2 : rarer);
+    counts[i] = static_cast<std::int8_t>(person.sex == kMale ? rarer / 2 : rarer);
   }
 }
 

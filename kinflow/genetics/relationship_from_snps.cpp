@@ -14,6 +14,7 @@
 #include "kinflow/core/memory.h"
 #include "kinflow/core/size.h"
 #include "kinflow/core/workers.h"
+#include "kinflow/data/in_quotes.h"
 
 namespace kinflow {
 namespace {
@@ -284,6 +285,17 @@ std::vector<ChromosomeVariants> by_chromosome(const Genotypes& genotypes,
   return groups;
 }
 
+void check_left_out(const Genotypes& genotypes, std::size_t chromosomes,
+                    const std::string& name) {
+  constexpr std::size_t kMostLeftOut = 95;
+  if (chromosomes <= kMostLeftOut) return;
+  throw InputError(fmt::format(
+      "{}.bim: expected at most {} chromosomes to leave out with --loco, found {}, such "
+      "as {}; without --allow-extra-chr names that are no chromosomes have no part in "
+      "the relationship and none of them is left out",
+      genotypes.prefix(), kMostLeftOut, chromosomes, in_quotes(name)));
+}
+
 void visit_leaving_chromosomes_out(
     const Genotypes& genotypes, std::span<const std::int64_t> people,
     std::span<const std::int64_t> variants, const SnpRelationshipOptions& options,
@@ -295,6 +307,7 @@ void visit_leaving_chromosomes_out(
         "found those of {} only",
         genotypes.prefix(), chromosomes.empty() ? "none" : chromosomes[0].name));
   }
+  check_left_out(genotypes, chromosomes.size(), chromosomes.back().name);
   RelationshipSums all(genotypes, {people.begin(), people.end()}, options);
   all.add(variants);
   for (const auto& one : chromosomes) {

@@ -98,9 +98,15 @@ std::vector<ChromosomeVariants> by_chromosome(const Genotypes& genotypes,
                                               std::span<const std::int64_t> variants,
                                               int autosomes = kHumanAutosomes);
 
+/// InputError where more chromosomes would be left out, one at a time, than a genome has
+/// (95, as many as --chr-set can name): each takes a matrix.
+/// @param name  of one of them
+void check_left_out(const Genotypes& genotypes, std::size_t chromosomes,
+                    const std::string& name);
+
 /// Calls visit(chromosome, matrix) for every chromosome, with the matrix from the
 /// variants of all others. Holds two matrices. InputError for variants of one
-/// chromosome only.
+/// chromosome only, and as check_left_out().
 void visit_leaving_chromosomes_out(
     const Genotypes& genotypes, std::span<const std::int64_t> people,
     std::span<const std::int64_t> variants, const SnpRelationshipOptions& options,

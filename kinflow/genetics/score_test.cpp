@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 
-#include "kinflow/core/chi_squared.h"
 #include "kinflow/core/size.h"
 #include "kinflow/genetics/univariate_model.h"
 
@@ -58,7 +57,7 @@ void FixedVarianceTest::test_block(const double* snps, std::int64_t first,
   const auto n = static_cast<int>(rows_), m = static_cast<int>(count);
   const auto d = static_cast<int>(traits_);
   const auto columns = traits_ * (1 + covariates_);
-  const auto snps_in_results = static_cast<std::int64_t>(results.p_value.size());
+  const auto snps_in_results = static_cast<std::int64_t>(results.log10_p.size());
   std::vector<double> squares(to_size(rows_ * count));
   for (std::size_t i = 0; i < squares.size(); ++i) squares[i] = snps[i] * snps[i];
   // Rows of these are columns of SNPs.
@@ -87,9 +86,9 @@ void FixedVarianceTest::test_block(const double* snps, std::int64_t first,
     const auto at = first + s;
     if (is_determined) chi_square = std::numeric_limits<double>::quiet_NaN();
     results.chi_square[to_size(at)] = chi_square;
-    results.p_value[to_size(at)] = is_determined    ? chi_square
-                                   : f_degrees_ > 0 ? f_tail(chi_square, f_degrees_)
-                                                    : chi_squared_tail(chi_square, d);
+    results.log10_p[to_size(at)] = f_degrees_ > 0
+                                       ? log10_p_of_f(chi_square, f_degrees_)
+                                       : log10_p_of_chi_square(chi_square, d);
     for (std::int64_t a = 0; a < traits_; ++a) {
       double effect = is_determined ? chi_square : 0, variance = effect;
       for (std::int64_t j = 0; j < traits_; ++j) {

@@ -34,8 +34,8 @@ void SingleTraitTests::test(const double* snps, std::int64_t count,
                             SingleTraitResults& results) const {
   const auto m = static_cast<std::size_t>(count);
   results.traits.resize(traits_.size());
-  results.smallest_p.assign(m, 1);
-  results.corrected_p.resize(m);
+  results.largest_log10_p.assign(m, 0);
+  results.corrected_log10_p.resize(m);
   for (std::size_t j = 0; j < traits_.size(); ++j) {
     const auto& trait = *traits_[j];
     if (trait.score) {
@@ -44,14 +44,16 @@ void SingleTraitTests::test(const double* snps, std::int64_t count,
       trait.wald->test(snps, count, results.traits[j]);
     }
     for (std::size_t s = 0; s < m; ++s) {
-      const double p = results.traits[j].p_value[s];
-      if (!(p >= results.smallest_p[s])) results.smallest_p[s] = p;
+      const double log10_p = results.traits[j].log10_p[s];
+      if (!(log10_p <= results.largest_log10_p[s])) {
+        results.largest_log10_p[s] = log10_p;
+      }
     }
   }
-  const auto tests = static_cast<double>(traits_.size());
+  const double correction = std::log10(static_cast<double>(traits_.size()));
   for (std::size_t s = 0; s < m; ++s) {
-    const double p = tests * results.smallest_p[s];
-    results.corrected_p[s] = p > 1 ? 1 : p;
+    const double corrected = results.largest_log10_p[s] - correction;
+    results.corrected_log10_p[s] = corrected < 0 ? 0 : corrected;
   }
 }
 

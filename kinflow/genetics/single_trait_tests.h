@@ -15,9 +15,9 @@ enum class TestKind { score, wald };
 
 struct SingleTraitResults {
   std::vector<SnpResults> traits;
-  std::vector<double> smallest_p;  ///< [snps]
-  /// [snps] the smallest times the number of traits, at most 1 (Bonferroni)
-  std::vector<double> corrected_p;
+  std::vector<double> largest_log10_p;  ///< [snps] of the smallest p-value
+  /// [snps] of the smallest p-value times the number of traits, at most 1 (Bonferroni)
+  std::vector<double> corrected_log10_p;
 };
 
 /// A mixed model of its own for every trait, and a score or Wald test (GEMMA's -lmm 3

@@ -10,7 +10,7 @@ namespace kinflow {
 /// determine (a constant one beside an intercept).
 struct SnpResults {
   std::vector<double> chi_square;       ///< [snps] with as many degrees as traits
-  std::vector<double> p_value;          ///< [snps]
+  std::vector<double> log10_p;          ///< [snps] -log10 of the p-value
   std::vector<double> effects;          ///< [snps x traits], column-major
   std::vector<double> standard_errors;  ///< [snps x traits], column-major
 
@@ -20,7 +20,9 @@ struct SnpResults {
 /// The share of a SNP's (weighted) sum of squares that the covariates must leave.
 inline constexpr double kLeastLeftOfSnp = 1e-8;
 
-/// P(F > f) with 1 and so many degrees of freedom.
-double f_tail(double f, double degrees);
+/// -log10 P(F > f) with 1 and so many degrees of freedom; NaN where f is.
+double log10_p_of_f(double f, double degrees);
+/// -log10 P(X > x) of a chi-squared variable; NaN where x is.
+double log10_p_of_chi_square(double x, double degrees);
 
 }  // namespace kinflow

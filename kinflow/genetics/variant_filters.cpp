@@ -145,9 +145,24 @@ class ChromosomeSet {
   std::unordered_set<std::string> names_;
 };
 
-bool is_haploid(ChromosomeKind kind) {
-  return kind == ChromosomeKind::x || kind == ChromosomeKind::y ||
-         kind == ChromosomeKind::mitochondrial;
+/// InputError where variants are of names that may be autosomes, and of nothing else.
+void check_autosomes(const Chosen& before, const Chosen& after,
+                     const Genotypes& genotypes, const VariantFilters& filters) {
+  if (!after.rows.empty()) return;
+  const auto name_of = [&](std::int64_t row) {
+    return genotypes.variants()[static_cast<std::size_t>(row)].chromosome;
+  };
+  const auto unplaced =
+      std::find_if(before.rows.begin(), before.rows.end(), [&](std::int64_t row) {
+        return chromosome(name_of(row), filters.autosomes).kind ==
+               ChromosomeKind::unplaced;
+      });
+  if (unplaced == before.rows.end()) return;
+  throw InputError(fmt::format(
+      "{}.bim: expected variants of autosomes (1 to {}) for a relationship, found "
+      "chromosomes such as {}; --chr-set gives the number of autosomes, and with "
+      "--allow-extra-chr other names are autosomes",
+      genotypes.prefix(), filters.autosomes, in_quotes(name_of(*unplaced))));
 }
 
 void apply_names(Chosen& chosen, const Genotypes& genotypes,
@@ -161,10 +176,13 @@ void apply_names(Chosen& chosen, const Genotypes& genotypes,
     apply(chosen, fmt::format("--chr {}", fmt::join(filters.chromosomes, ",")),
           [&](auto row) { return chromosomes.has(variant(row).chromosome); });
   }
-  if (filters.without_haploid) {
-    apply(chosen, "X, Y and MT", [&](auto row) {
-      return !is_haploid(chromosome(variant(row).chromosome, filters.autosomes).kind);
-    });
+  if (filters.only_autosomes) {
+    const Chosen before = chosen;
+    apply(chosen, filters.allow_extra_chr ? "X, Y and MT" : "X, Y, MT and other names",
+          [&](auto row) {
+            return is_in_relationships(variant(row).chromosome, filters);
+          });
+    check_autosomes(before, chosen, genotypes, filters);
   }
   if (!filters.extract.empty()) {
     const auto names = read_names(filters.extract);
@@ -195,9 +213,25 @@ void apply_counts(Chosen& chosen, const VariantCounter& counter,
       return counter.minor_frequency(row) >= *limit * (1 - kFilterRounding);
     });
   }
+  if (const auto limit = filters.least_minor_count) {
+    apply(chosen, fmt::format("--mac {}", *limit),
+          [&](auto row) { return counter.minor_count(row) >= *limit; });
+  }
 }
 
 }  // namespace
+
+bool is_in_relationships(const std::string& name, const VariantFilters& filters) {
+  switch (chromosome(name, filters.autosomes).kind) {
+    case ChromosomeKind::autosome:
+    case ChromosomeKind::pseudoautosomal:
+      return true;
+    case ChromosomeKind::unplaced:
+      return filters.allow_extra_chr;
+    default:
+      return false;
+  }
+}
 
 Chosen choose_people(const Genotypes& genotypes, const PeopleFilters& filters) {
   Chosen chosen = everything(genotypes.people().size());
@@ -226,11 +260,12 @@ Chosen choose_variants(const Genotypes& genotypes, std::span<const std::int64_t>
   const VariantCounter counter(genotypes, people, filters.autosomes,
                                filters.with_nonfounders);
   if (counter.founders() == 0 &&
-      (filters.least_hardy_weinberg_p || filters.least_minor_frequency)) {
-    throw InputError(
-        genotypes.prefix() +
-        ".fam: expected founders, whose alleles --hwe and --maf count, found none; "
-        "--nonfounders counts everyone");
+      (filters.least_hardy_weinberg_p || filters.least_minor_frequency ||
+       filters.least_minor_count)) {
+    throw InputError(genotypes.prefix() +
+                     ".fam: expected founders, whose alleles --hwe, --maf and --mac "
+                     "count, found none; "
+                     "--nonfounders counts everyone");
   }
   apply_counts(chosen, counter, filters);
   if (chosen.rows.empty()) {

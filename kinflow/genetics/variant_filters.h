@@ -41,21 +41,30 @@ Chosen choose_people(const Genotypes& genotypes, const PeopleFilters& filters);
 struct VariantFilters {
   /// --chr: names and ranges of numbers such as 1-4; empty: all
   std::vector<std::string> chromosomes = {};
-  bool without_haploid = false;  ///< drop X, Y and MT, as plink's matrices do
+  /// Keep what relationships are made of: the autosomes and XY, as plink's matrices,
+  /// and with allow_extra_chr chromosomes of other names.
+  bool only_autosomes = false;
+  bool allow_extra_chr = false;  ///< --allow-extra-chr
   std::string extract = {};      ///< file of variant ids, separated by blanks or lines
   std::string exclude = {};
   std::optional<double> largest_missing_share = {};   ///< --geno
   std::optional<double> least_hardy_weinberg_p = {};  ///< --hwe
   std::optional<double> least_minor_frequency = {};   ///< --maf
+  std::optional<double> least_minor_count = {};       ///< --mac
   int autosomes = kHumanAutosomes;                    ///< --chr-set
   bool with_nonfounders = false;                      ///< --nonfounders
 };
 
+/// True for what relationships are made of, see VariantFilters::only_autosomes.
+bool is_in_relationships(const std::string& chromosome_name,
+                         const VariantFilters& filters);
+
 /// The variants that pass, by plink's rules (see VariantCounter) and in plink's order
-/// of filters: --chr, --extract, --exclude, --geno, --hwe, --maf. A step counts what
-/// the steps before it have left. Uses shared_workers(). InputError for a chromosome
-/// that does not exist, for a file that cannot be read, for --hwe or --maf without
-/// founders, and where no variant is left.
+/// of filters: --chr, --extract, --exclude, --geno, --hwe, --maf, --mac. A step counts
+/// what the steps before it have left. Uses shared_workers(). InputError for a
+/// chromosome that does not exist, for a file that cannot be read, for --hwe, --maf or
+/// --mac without founders, where no variant is left, and where all are of chromosomes
+/// that have no part in a relationship.
 Chosen choose_variants(const Genotypes& genotypes, std::span<const std::int64_t> people,
                        const VariantFilters& filters);
 

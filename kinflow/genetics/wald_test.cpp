@@ -18,8 +18,8 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 void set_missing(SnpResults& results, std::int64_t snp, std::int64_t traits) {
-  const auto snps = static_cast<std::int64_t>(results.p_value.size());
-  results.chi_square[to_size(snp)] = results.p_value[to_size(snp)] = kNan;
+  const auto snps = static_cast<std::int64_t>(results.log10_p.size());
+  results.chi_square[to_size(snp)] = results.log10_p[to_size(snp)] = kNan;
   for (std::int64_t a = 0; a < traits; ++a) {
     results.effects[to_size(a * snps + snp)] = kNan;
     results.standard_errors[to_size(a * snps + snp)] = kNan;
@@ -242,7 +242,7 @@ class WaldTest::OneTrait {
     results.effects[to_size(at)] = at_best.xy / at_best.xx;
     results.standard_errors[to_size(at)] = std::sqrt(residual / at_best.xx);
     results.chi_square[to_size(at)] = f;
-    results.p_value[to_size(at)] = f_tail(f, degrees_);
+    results.log10_p[to_size(at)] = log10_p_of_f(f, degrees_);
   }
 
   double slope(const RatioPlace& place, const Products& snp) const {
@@ -343,7 +343,7 @@ void WaldTest::test_several(const double* snps, std::int64_t count,
       chi_square = chi_square_of(effect);
     }
     results.chi_square[to_size(s)] = chi_square;
-    results.p_value[to_size(s)] = chi_squared_tail(chi_square, degrees);
+    results.log10_p[to_size(s)] = log10_p_of_chi_square(chi_square, degrees);
     const auto& back = likelihood.canonical().back;
     for (std::int64_t a = 0; a < d; ++a) {
       double value = 0, variance = 0;

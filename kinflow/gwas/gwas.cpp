@@ -32,6 +32,7 @@
 #include "kinflow/gwas/null_model_table.h"
 #include "kinflow/gwas/partial_results.h"
 #include "kinflow/gwas/study_files.h"
+#include "kinflow/gwas/tied_traits.h"
 #include "kinflow/gwas/trait_sets.h"
 
 namespace kinflow {
@@ -204,6 +205,7 @@ class Study {
                                    describe_study(request_, inputs_));
     }
     check_names();
+    check_tied_traits(inputs_, request_.transform);
     if (is_adjusted() && !inputs_.relationship_is_computed()) make_flow_relationship();
     const auto check = [&](const TraitSet& set) {
       check_traits_and_covariates(
@@ -313,7 +315,10 @@ class Study {
       ++pace.set_ups;
       scan_variants(inputs_.genotypes(), inputs_.people().people,
                     std::span(group.variants).subspan(static_cast<std::size_t>(done)),
-                    tests, {.threads = request_.threads, .stop = stop_},
+                    tests,
+                    {.threads = request_.threads,
+                     .autosomes = request_.data.variants.autosomes,
+                     .stop = stop_},
                     [&](const ScannedBlock& block) {
                       partial.append(block);
                       can_go_on_ = true;
@@ -370,35 +375,37 @@ class Study {
     writer.finish();
     add_file(method.table);
 
-    std::vector<double> p(inputs_.genotypes().variants().size(), Association::kUnknown);
+    std::vector<double> log10_p(inputs_.genotypes().variants().size(),
+                                Association::kUnknown);
     std::size_t next = 0;
     for (const auto& group : inputs_.groups()) {
       for (const auto variant : group.variants) {
-        p[static_cast<std::size_t>(variant)] = partial.p(number)[next++];
+        log10_p[static_cast<std::size_t>(variant)] = partial.log10_p(number)[next++];
       }
     }
-    summarize(p, set, method);
-    method.loci = clump(inputs_.genotypes(), people_for_linkage(), p, request_.clump);
+    summarize(log10_p, set, method);
+    method.loci =
+        clump(inputs_.genotypes(), people_for_linkage(), log10_p, request_.clump);
     write_loci(prefix + ".loci.tsv", method.loci, inputs_.genotypes().variants());
     add_file(prefix + ".loci.tsv");
     if (method.tested > 0 && views_.pictures) {
-      views_.pictures(prefix, method, inputs_, p);
+      views_.pictures(prefix, method, inputs_, log10_p);
       for (const auto* ending : kGwasPictures) add_file(prefix + ending);
     }
     result_.methods.push_back(std::move(method));
   }
 
-  void summarize(const std::vector<double>& p, const TraitSet& set,
+  void summarize(const std::vector<double>& log10_p, const TraitSet& set,
                  GwasMethod& method) const {
-    for (const double value : p) {
+    for (const double value : log10_p) {
       if (std::isnan(value)) continue;
       ++method.tested;
-      method.smallest_p = std::min(method.smallest_p, value);
+      method.largest_log10_p = std::max(method.largest_log10_p, value);
     }
     // The p-value of single traits is a corrected one, which is not uniform by itself.
     method.inflation =
         set.is_joint
-            ? genomic_inflation(p, static_cast<double>(set.traits.names.size()))
+            ? genomic_inflation(log10_p, static_cast<double>(set.traits.names.size()))
             : Association::kUnknown;
     if (method.tested < inputs_.tested()) {
       log_.warning(fmt::format(

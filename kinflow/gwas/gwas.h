@@ -19,7 +19,7 @@ struct GwasMethod {
   std::string name;                 ///< "flow", "rank-normal", "traits" or "single"
   std::vector<std::string> traits;  ///< that were tested
   std::int64_t tested = 0;          ///< variants with a p-value
-  double smallest_p = 1;
+  double largest_log10_p = 0;       ///< -log10 of the smallest p-value
   double inflation = 1;
   std::vector<Locus> loci = {};
   std::string table = {};  ///< file of the tests
@@ -34,9 +34,9 @@ struct GwasResult {
 struct GwasViews {
   PreflightTables tables = {};
   /// Draws PREFIX.manhattan.png and PREFIX.qq.png.
-  /// @param p  of each variant of the .bim, NaN: not tested
+  /// @param log10_p  -log10 p of each variant of the .bim, NaN: not tested
   std::function<void(const std::string& prefix, const GwasMethod& method,
-                     const GwasInputs& inputs, const std::vector<double>& p)>
+                     const GwasInputs& inputs, const std::vector<double>& log10_p)>
       pictures = {};
 };
 

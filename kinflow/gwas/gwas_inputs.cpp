@@ -205,13 +205,23 @@ void GwasInputs::choose_all_variants() {
     return chosen;
   };
   variants_ = choose(data_.variants);
+  haploid_calls_ = count_haploid_calls(*genotypes_, people_.people, variants_.rows,
+                                       data_.variants.autosomes);
   if (!relationship_is_computed()) return;
   // What is tested says nothing about whom people are related to.
   auto filters = data_.variants;
   filters.chromosomes.clear();
   filters.extract.clear();
-  filters.without_haploid = true;
-  relationship_variants_ = choose(filters).rows;
+  filters.only_autosomes = true;
+  const auto behind = choose(filters);
+  relationship_variants_ = behind.rows;
+  const auto& not_autosomal = behind.steps.front();
+  notes_.push_back(fmt::format(
+      "relationship: {} variants of the autosomes{}; {} of {} have no part in it",
+      relationship_variants_.size(),
+      filters.allow_extra_chr ? " and of other names"
+                              : fmt::format(" (1 to {}) and XY", filters.autosomes),
+      not_autosomal.removed, not_autosomal.filter));
 }
 
 void GwasInputs::make_groups() {
@@ -219,10 +229,20 @@ void GwasInputs::make_groups() {
     groups_.push_back({"", variants_.rows});
     return;
   }
+  VariantGroup rest;
   for (auto& one :
        by_chromosome(*genotypes_, variants_.rows, data_.variants.autosomes)) {
-    groups_.push_back({one.name, std::move(one.variants)});
+    if (is_in_relationships(one.name, data_.variants)) {
+      groups_.push_back({one.name, std::move(one.variants)});
+    } else {
+      rest.variants.insert(rest.variants.end(), one.variants.begin(),
+                           one.variants.end());
+    }
   }
+  if (!groups_.empty()) {
+    check_left_out(*genotypes_, groups_.size(), groups_.back().name);
+  }
+  if (!rest.variants.empty()) groups_.push_back(std::move(rest));
 }
 
 void GwasInputs::check_relationships() {
@@ -232,9 +252,12 @@ void GwasInputs::check_relationships() {
       if (!data_.leave_chromosome_out) continue;
       check(of_analysed(read_symmetric(
           file_of(group), data_.relationship_ids,
-          fmt::format("the relationship without chromosome {}, as kinflow grm --loco "
-                      "makes it",
-                      group.name))));
+          group.name.empty()
+              ? "the relationship of all autosomes, for variants of X, Y, MT and other "
+                "names, as kinflow grm makes it without --loco"
+              : fmt::format("the relationship without chromosome {}, as kinflow grm "
+                            "--loco makes it",
+                            group.name))));
     }
     return;
   }

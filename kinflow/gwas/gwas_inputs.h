@@ -10,13 +10,16 @@
 
 #include "kinflow/data/relationship_file.h"
 #include "kinflow/genetics/genotypes.h"
+#include "kinflow/genetics/sexed_genotypes.h"
 #include "kinflow/gwas/gwas_request.h"
 
 namespace kinflow {
 
 /// Variants that are tested with the same relationship.
 struct VariantGroup {
-  std::string name;  ///< of the chromosome that is left out; empty: none is
+  /// Of the chromosome that is left out; empty: none is, because that of the variants
+  /// has no part in the relationship or all have the same.
+  std::string name;
   std::vector<std::int64_t> variants;
 };
 
@@ -49,6 +52,8 @@ class GwasInputs {
   const std::vector<std::int64_t>& relationship_variants() const {
     return relationship_variants_;
   }
+  /// What sex leaves out of the tests of X, Y and MT.
+  const HaploidCalls& haploid_calls() const { return haploid_calls_; }
   std::vector<SampleId> ids() const;
   /// Files of genotypes and relationships that the tests depend on.
   std::vector<std::string> files() const;
@@ -87,6 +92,7 @@ class GwasInputs {
   std::vector<FilterStep> people_steps_;
   Chosen variants_;
   std::vector<std::int64_t> relationship_variants_;
+  HaploidCalls haploid_calls_;
   std::vector<VariantGroup> groups_;
   std::optional<RelationshipSums> sums_;   // of relationship_variants_ once asked for
   std::optional<RelationshipFile> given_;  // as in the file

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The p-value at the end of a row. Those of a run that went on are the same numbers.
+/// LOG10P at the end of a row. Those of a run that went on are the same numbers.
 double last_number(std::string_view row) {
   const auto cell = row.substr(row.rfind('\t') + 1);
   double value = std::numeric_limits<double>::quiet_NaN();
@@ -25,10 +25,10 @@ double last_number(std::string_view row) {
   return value;
 }
 
-void append_p(std::string_view rows, std::vector<double>& p) {
+void append_log10_p(std::string_view rows, std::vector<double>& log10_p) {
   for (std::size_t start = 0, end = 0; start < rows.size(); start = end + 1) {
     end = rows.find('\n', start);
-    p.push_back(last_number(rows.substr(start, end - start)));
+    log10_p.push_back(last_number(rows.substr(start, end - start)));
   }
 }
 
@@ -74,7 +74,7 @@ std::string description_path(const std::string& directory) {
 PartialResults::PartialResults(const std::string& directory,
                                const nlohmann::json& description, std::size_t sets,
                                FolderLock lock)
-    : directory_(directory), lock_(std::move(lock)), p_(sets) {
+    : directory_(directory), lock_(std::move(lock)), log10_p_(sets) {
   make_folder(directory);
   if (!lock_.is_held()) lock_ = FolderLock(directory, "gwas");
   if (content(description_path(directory)) == description.dump()) {
@@ -126,13 +126,13 @@ std::string PartialResults::path(std::size_t set) const {
 void PartialResults::take_over() {
   std::vector<std::string> texts;
   std::int64_t rows = std::numeric_limits<std::int64_t>::max();
-  for (std::size_t set = 0; set < p_.size(); ++set) {
+  for (std::size_t set = 0; set < log10_p_.size(); ++set) {
     texts.push_back(content(path(set)));
     rows = std::min(rows, whole_rows(texts.back(), -1).rows);
   }
-  for (std::size_t set = 0; set < p_.size(); ++set) {
+  for (std::size_t set = 0; set < log10_p_.size(); ++set) {
     const auto bytes = whole_rows(texts[set], rows).bytes;
-    append_p(std::string_view(texts[set]).substr(0, bytes), p_[set]);
+    append_log10_p(std::string_view(texts[set]).substr(0, bytes), log10_p_[set]);
     if (fs::exists(path(set))) fs::resize_file(path(set), bytes);
   }
 }
@@ -140,32 +140,32 @@ void PartialResults::take_over() {
 void PartialResults::keep_first(std::int64_t rows) {
   if (rows == done()) return;
   files_.clear();
-  for (std::size_t set = 0; set < p_.size(); ++set) {
+  for (std::size_t set = 0; set < log10_p_.size(); ++set) {
     fs::resize_file(path(set), whole_rows(content(path(set)), rows).bytes);
-    p_[set].resize(static_cast<std::size_t>(rows));
+    log10_p_[set].resize(static_cast<std::size_t>(rows));
   }
   open();
 }
 
 void PartialResults::begin(const nlohmann::json& description) {
-  for (std::size_t set = 0; set < p_.size(); ++set) fs::remove(path(set));
+  for (std::size_t set = 0; set < log10_p_.size(); ++set) fs::remove(path(set));
   write_file_atomically(description_path(directory_), description.dump());
 }
 
 void PartialResults::open() {
-  for (std::size_t set = 0; set < p_.size(); ++set) {
+  for (std::size_t set = 0; set < log10_p_.size(); ++set) {
     files_.emplace_back(path(set), std::ios::binary | std::ios::app);
   }
 }
 
 void PartialResults::append(const ScannedBlock& block) {
-  for (std::size_t set = 0; set < p_.size(); ++set) {
+  for (std::size_t set = 0; set < log10_p_.size(); ++set) {
     files_[set] << block.lines[set] << std::flush;
     if (!files_[set]) {
       throw InputError(
           fmt::format("{}: expected room for the results, found none", path(set)));
     }
-    append_p(block.lines[set], p_[set]);
+    append_log10_p(block.lines[set], log10_p_[set]);
   }
 }
 

@@ -34,15 +34,17 @@ class PartialResults {
   static ResultFiles files(const std::string& directory);
 
   /// Variants whose tests are there.
-  std::int64_t done() const { return static_cast<std::int64_t>(p_.front().size()); }
+  std::int64_t done() const {
+    return static_cast<std::int64_t>(log10_p_.front().size());
+  }
   /// Drops all but the first tests, of which there are at least as many.
   void keep_first(std::int64_t rows);
   void append(const ScannedBlock& block);
   /// Keeps a text by its name, in place of an earlier one.
   void keep(const std::string& name, const std::string& text);
   std::string kept(const std::string& name) const;
-  /// P-values of a set, in the order of the tests.
-  const std::vector<double>& p(std::size_t set) const { return p_[set]; }
+  /// -log10 of the p-values of a set, in the order of the tests.
+  const std::vector<double>& log10_p(std::size_t set) const { return log10_p_[set]; }
   /// Calls take(text) with the rows of a set, piece by piece.
   template <typename Take>
   void visit_rows(std::size_t set, const Take& take) const {
@@ -67,7 +69,7 @@ class PartialResults {
 
   std::string directory_;
   FolderLock lock_;
-  std::vector<std::vector<double>> p_;
+  std::vector<std::vector<double>> log10_p_;
   std::vector<std::ofstream> files_;
 };
 

@@ -16,6 +16,7 @@
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/genetics/association_scan.h"
 #include "kinflow/genetics/trait_values.h"
+#include "kinflow/gwas/tied_traits.h"
 
 namespace kinflow {
 namespace {
@@ -68,6 +69,31 @@ void warn_of_traits(const GwasInputs& inputs, const TraitCorrelations& together,
         "{} people or more",
         inputs.count(), traits, advised));
   }
+}
+
+/// Tells of calls of X, Y and MT that are not used as they are.
+void warn_of_haploid_calls(const GwasInputs& inputs, Logger& logger) {
+  const auto& calls = inputs.haploid_calls();
+  const auto warn_of = [&](std::int64_t count, const std::string& what) {
+    if (count > 0) logger.warning(fmt::format("{} {}", count, what));
+  };
+  warn_of(calls.x_heterozygous,
+          fmt::format("heterozygous calls of males in {} variants of X are taken as "
+                      "missing, and males count 0 or 2 there; variants of the "
+                      "pseudoautosomal regions should be named XY (plink2 --split-par)",
+                      calls.x_variants));
+  warn_of(calls.unknown_sex,
+          fmt::format("of {} people have no sex in {}.fam and are left out at the {} "
+                      "variants of X and Y",
+                      inputs.count(), inputs.data().bfile,
+                      calls.x_variants + calls.y_variants));
+  warn_of(calls.y_heterozygous,
+          "heterozygous calls of males in Y are taken as missing");
+  warn_of(calls.y_of_others,
+          "calls of people who are not male in Y are taken as missing");
+  warn_of(
+      calls.mt_mixed,
+      "mixed calls in MT count as half; plink1.9 --set-mixed-mt-missing drops them");
 }
 
 }  // namespace
@@ -128,6 +154,8 @@ void report_before(const GwasRequest& request, const GwasInputs& inputs,
       counted(people.covariates.names.size(), "covariate column"),
       counted(inputs.tested(), "variant")));
   warn_of_traits(inputs, together, logger);
+  warn_of_shapes(inputs, request.transform, logger);
+  warn_of_haploid_calls(inputs, logger);
   logger.info(fmt::format(
       "needs about {} of memory and {}{}", format_bytes(needs.bytes),
       format_rough_duration(needs.seconds),

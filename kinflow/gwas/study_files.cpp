@@ -18,6 +18,7 @@ nlohmann::json describe_inputs(const GwasRequest& request, const GwasInputs& inp
       {"kind", static_cast<int>(request.data.kind)},
       {"nonfounders", request.data.variants.with_nonfounders},
       {"autosomes", request.data.variants.autosomes},
+      {"allow_extra_chr", request.data.variants.allow_extra_chr},
       {"loco", request.data.leave_chromosome_out},
       {"by_position", request.data.relationship_by_position},
       {"test", request.test == TestKind::score ? "score" : "wald"},

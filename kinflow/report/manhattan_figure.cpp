@@ -65,10 +65,6 @@ struct Span {
 
 using Genome = std::map<ChromosomeOrder, Span>;
 
-double height_of(double p) {
-  return -std::log10(std::max(p, std::numeric_limits<double>::denorm_min()));
-}
-
 // "5e\u22128" in place of "5e-08".
 std::string short_number(double value) {
   std::string text = fmt::format("{:g}", value);
@@ -79,7 +75,7 @@ std::string short_number(double value) {
 }
 
 void check(const ManhattanFigure& figure) {
-  const std::size_t count = figure.p.size();
+  const std::size_t count = figure.log10_p.size();
   if (figure.chromosome.size() != count || figure.position.size() != count) {
     throw InputError(fmt::format(
         "[draw_manhattan_figure] expected chromosomes, positions and p-values of the "
@@ -93,19 +89,20 @@ void check(const ManhattanFigure& figure) {
   }
   bool is_empty = true;
   for (std::size_t i = 0; i < count; ++i) {
-    const double p = figure.p[i];
-    is_empty = is_empty && std::isnan(p);
-    if (!(p < 0 || p > 1) && figure.position[i] >= 0) continue;
-    throw InputError(fmt::format(
-        "[draw_manhattan_figure] expected p-values from 0 to 1 and positions from 0, "
-        "received {} and {} of variant {}",
-        p, figure.position[i], i + 1));
+    const double height = figure.log10_p[i];
+    is_empty = is_empty && std::isnan(height);
+    if (!(height < 0 || std::isinf(height)) && figure.position[i] >= 0) continue;
+    throw InputError(
+        fmt::format("[draw_manhattan_figure] expected -log10 of p-values above 0 and "
+                    "positions from "
+                    "0, received {} and {} of variant {}",
+                    height, figure.position[i], i + 1));
   }
   if (is_empty) {
     throw InputError("[draw_manhattan_figure] expected a p-value, received none");
   }
   for (const std::size_t i : figure.index) {
-    if (i < count && !std::isnan(figure.p[i])) continue;
+    if (i < count && !std::isnan(figure.log10_p[i])) continue;
     throw InputError(fmt::format(
         "[draw_manhattan_figure] expected index variants with p-values, received {}",
         i));
@@ -118,10 +115,10 @@ class Scatter {
   explicit Scatter(const ManhattanFigure& figure) : figure_(figure) {
     find_spans();
     place_spans();
-    for (std::size_t i = 0; i < figure.p.size(); ++i) {
-      highest_ = std::max(highest_, std::isnan(figure.p[i]) ? 0 : height(i));
+    for (std::size_t i = 0; i < figure.log10_p.size(); ++i) {
+      highest_ = std::max(highest_, std::isnan(figure.log10_p[i]) ? 0 : height(i));
     }
-    highest_ = std::max(highest_, height_of(figure.threshold));
+    highest_ = std::max(highest_, -std::log10(figure.threshold));
   }
 
   Limits x_limits() const { return {-gap_, length_ + gap_}; }
@@ -135,7 +132,7 @@ class Scatter {
       clouds[turn].color = kTurns[turn];
       clouds[turn].radius = kVariantRadius;
     }
-    for (std::size_t i = 0; i < figure_.p.size(); ++i) {
+    for (std::size_t i = 0; i < figure_.log10_p.size(); ++i) {
       const double x = place(i), y = height(i);
       if (!thinner.takes(x, y)) continue;
       Points& cloud = clouds[span_of_[i]->color == kTurns[0] ? 0 : 1];
@@ -191,9 +188,7 @@ class Scatter {
   double place(std::size_t i) const {
     return span_of_[i]->start + static_cast<double>(figure_.position[i]);
   }
-  double height(std::size_t i) const {
-    return std::isnan(figure_.p[i]) ? figure_.p[i] : height_of(figure_.p[i]);
-  }
+  double height(std::size_t i) const { return figure_.log10_p[i]; }
 
   const ManhattanFigure& figure_;
   Genome genome_;
@@ -207,7 +202,7 @@ Canvas draw_manhattan_figure(const ManhattanFigure& figure) {
   check(figure);
   const Scatter scatter(figure);
   const Limits x = scatter.x_limits();
-  const double line = height_of(figure.threshold);
+  const double line = -std::log10(figure.threshold);
   std::vector<PlotLayer> layers;
   for (auto& cloud : scatter.clouds()) layers.emplace_back(std::move(cloud));
   layers.emplace_back(Series{.name = "p = " + short_number(figure.threshold),

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <functional>
 #include <utility>
 
 #include "kinflow/core/chi_squared.h"
@@ -20,28 +20,25 @@ constexpr double kQqSide = 230;  // points
 constexpr double kQqRadius = 1.3;
 constexpr std::size_t kCells = 2 * static_cast<std::size_t>(kQqSide);
 
-double minus_log10(double p) {
-  return -std::log10(std::max(p, std::numeric_limits<double>::denorm_min()));
-}
-
 // -log10 of what the k-th smallest of n uniform p-values is on average.
-double expected(double k, double n) { return minus_log10(k / (n + 1)); }
+double expected(double k, double n) { return -std::log10(k / (n + 1)); }
 
-std::vector<double> sorted_p_values(const QqPValues& method) {
+// The smallest p-value first.
+std::vector<double> sorted_log10_p(const QqPValues& method) {
   std::vector<double> sorted;
-  for (const double p : method.p) {
-    if (p < 0 || p > 1) {
+  for (const double log10_p : method.log10_p) {
+    if (log10_p < 0 || std::isinf(log10_p)) {
       throw InputError(fmt::format(
-          "[draw_qq_figure] expected p-values from 0 to 1 of \"{}\", received {}",
-          method.name, p));
+          "[draw_qq_figure] expected -log10 of p-values above 0 of \"{}\", received {}",
+          method.name, log10_p));
     }
-    if (!std::isnan(p)) sorted.push_back(p);
+    if (!std::isnan(log10_p)) sorted.push_back(log10_p);
   }
   if (sorted.empty()) {
     throw InputError(fmt::format(
         "[draw_qq_figure] expected p-values of \"{}\", received none", method.name));
   }
-  std::sort(sorted.begin(), sorted.end());
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
   return sorted;
 }
 
@@ -57,7 +54,7 @@ Points cloud_of(const std::vector<double>& sorted, Limits x, Limits y) {
   const auto n = static_cast<double>(sorted.size());
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const double place = expected(static_cast<double>(i + 1), n);
-    const double height = minus_log10(sorted[i]);
+    const double height = sorted[i];
     if (!thinner.takes(place, height)) continue;
     cloud.x.push_back(place);
     cloud.y.push_back(height);
@@ -76,8 +73,8 @@ Band band_of(double n) {
     if (rank >= last_rank) continue;
     last_rank = rank;
     band.x.push_back(expected(rank, n));
-    band.low.push_back(minus_log10(ordered_p_quantile(rank, n, 1 - kOutside / 2)));
-    band.high.push_back(minus_log10(ordered_p_quantile(rank, n, kOutside / 2)));
+    band.low.push_back(-std::log10(ordered_p_quantile(rank, n, 1 - kOutside / 2)));
+    band.high.push_back(-std::log10(ordered_p_quantile(rank, n, kOutside / 2)));
   }
   return band;
 }
@@ -99,9 +96,9 @@ Canvas draw_qq_figure(const QqFigure& figure) {
   std::vector<std::vector<double>> sorted;
   double most = 0, highest = 0;
   for (const auto& method : figure.methods) {
-    sorted.push_back(sorted_p_values(method));
+    sorted.push_back(sorted_log10_p(method));
     most = std::max(most, static_cast<double>(sorted.back().size()));
-    highest = std::max(highest, minus_log10(sorted.back().front()));
+    highest = std::max(highest, sorted.back().front());
   }
   const double widest = expected(1, most);
   std::vector<PlotLayer> layers;

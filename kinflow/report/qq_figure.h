@@ -12,7 +12,7 @@ namespace kinflow {
 /// The p-values of one method.
 struct QqPValues {
   std::string name{};
-  std::vector<double> p{};            ///< from 0 to 1; NaN: left out
+  std::vector<double> log10_p{};      ///< -log10 p; NaN: left out
   std::optional<double> inflation{};  ///< genomic inflation factor, in the legend
 };
 
@@ -26,9 +26,8 @@ struct QqFigure {
 /// -log10 of ordered p-values over that of their expectations under uniformity, a cloud
 /// for each method, with the diagonal and the band that holds 95% of each ordered
 /// p-value of as many independent tests as the method with most of them has. Where
-/// several points fall on a pixel one is drawn. P-values of 0 stand at the smallest
-/// float64. InputError where there is no method, a method has no p-value, or one is not
-/// from 0 to 1.
+/// several points fall on a pixel one is drawn. InputError where there is no method, a
+/// method has no p-value, or a -log10 p is negative or infinite.
 Canvas draw_qq_figure(const QqFigure& figure);
 
 /// Saves draw_qq_figure() as PNG; InputError where that fails.

@@ -149,7 +149,7 @@ void check_individuals(const BiomarkerData& data, const std::string& source) {
 RelationshipFile relationship_of(const Genotypes& genotypes,
                                  const std::vector<std::int64_t>& rows, int autosomes) {
   VariantFilters filters;
-  filters.without_haploid = true;
+  filters.only_autosomes = true;
   filters.autosomes = autosomes;
   SnpRelationshipOptions options;
   options.autosomes = autosomes;

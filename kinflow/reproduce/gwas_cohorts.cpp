@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "kinflow/core/p_value.h"
 #include "kinflow/genetics/inflation.h"
 #include "kinflow/genetics/simulate_cohort.h"
 #include "kinflow/report/paired_test.h"
@@ -91,13 +92,13 @@ json outcome_of(const GwasTrialMethod& method, const GwasInputs& inputs,
 json null_outcome_of(const GwasTrialMethod& method) {
   std::int64_t tests = 0, hits = 0;
   double inflation = 0;
-  for (const auto& p : method.uniform_p) {
-    for (const double value : p) {
+  for (const auto& log10_p : method.uniform_log10_p) {
+    for (const double value : log10_p) {
       tests += !std::isnan(value);
-      hits += value < kTypeOne;
+      hits += p_of_log10(value) < kTypeOne;
     }
-    inflation += genomic_inflation(p, method.degrees) /
-                 static_cast<double>(method.uniform_p.size());
+    inflation += genomic_inflation(log10_p, method.degrees) /
+                 static_cast<double>(method.uniform_log10_p.size());
   }
   return {{"name", method.name},
           {"inflation", inflation},

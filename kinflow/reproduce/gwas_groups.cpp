@@ -41,7 +41,7 @@ json run_gwas_group(const ExperimentOptions& options, const std::string& data,
                            .columns = BiomarkerSource::mice_covariates(),
                            .categories = {"Biochem.Date.Year"}};
   trial.data.variants.autosomes = kMouseAutosomes;
-  trial.data.variants.without_haploid = true;
+  trial.data.variants.only_autosomes = true;
   trial.data.variants.least_minor_frequency = 0.05;
   trial.seed = seed;
   trial.device = options.device;

@@ -34,7 +34,7 @@ class Trial {
 
   std::vector<GwasTrialMethod> run() {
     make_sets();
-    std::vector<std::vector<double>> p(
+    std::vector<std::vector<double>> log10_p(
         sets_.size(), std::vector<double>(inputs_.genotypes().variants().size(),
                                           Association::kUnknown));
     inputs_.visit_groups(
@@ -42,17 +42,19 @@ class Trial {
         [&](const VariantGroup& group, std::vector<double> relationship) {
           const AssociationTests tests(std::move(relationship), sets_, covariates_,
                                        TestKind::score);
-          scan_variants(inputs_.genotypes(), inputs_.people().people, group.variants,
-                        tests, {.stop = trial_.stop}, [&](const ScannedBlock& block) {
-                          for (std::size_t s = 0; s < sets_.size(); ++s) {
-                            for (std::size_t i = 0; i < block.variants.size(); ++i) {
-                              p[s][static_cast<std::size_t>(block.variants[i])] =
-                                  block.p[s][i];
-                            }
-                          }
-                        });
+          scan_variants(
+              inputs_.genotypes(), inputs_.people().people, group.variants, tests,
+              {.autosomes = trial_.data.variants.autosomes, .stop = trial_.stop},
+              [&](const ScannedBlock& block) {
+                for (std::size_t s = 0; s < sets_.size(); ++s) {
+                  for (std::size_t i = 0; i < block.variants.size(); ++i) {
+                    log10_p[s][static_cast<std::size_t>(block.variants[i])] =
+                        block.log10_p[s][i];
+                  }
+                }
+              });
         });
-    return methods(std::move(p));
+    return methods(std::move(log10_p));
   }
 
  private:
@@ -94,22 +96,22 @@ class Trial {
 
   std::size_t traits() const { return residuals_.names.size(); }
 
-  std::vector<GwasTrialMethod> methods(std::vector<std::vector<double>> p) const {
+  std::vector<GwasTrialMethod> methods(std::vector<std::vector<double>> log10_p) const {
     std::vector<GwasTrialMethod> found;
     const auto count = static_cast<double>(traits());
-    GwasTrialMethod single{gwas_method::kSingle, p.front(), {}, 1};
+    GwasTrialMethod single{gwas_method::kSingle, log10_p.front(), {}, 1};
     for (std::size_t t = 0; t < traits(); ++t) {
-      for (std::size_t i = 0; i < p[t].size(); ++i) {
-        single.p[i] = std::min(single.p[i], p[t][i]);
+      for (std::size_t i = 0; i < log10_p[t].size(); ++i) {
+        single.log10_p[i] = std::max(single.log10_p[i], log10_p[t][i]);
       }
-      single.uniform_p.push_back(std::move(p[t]));
+      single.uniform_log10_p.push_back(std::move(log10_p[t]));
     }
-    for (auto& value : single.p) {
-      if (!std::isnan(value)) value = std::min(1.0, count * value);
+    for (auto& value : single.log10_p) {
+      if (!std::isnan(value)) value = std::max(0.0, value - std::log10(count));
     }
     found.push_back(std::move(single));
     for (std::size_t s = traits(); s < sets_.size(); ++s) {
-      found.push_back({sets_[s].name, p[s], {p[s]}, count});
+      found.push_back({sets_[s].name, log10_p[s], {log10_p[s]}, count});
     }
     return found;
   }
@@ -136,11 +138,11 @@ std::vector<std::string> gwas_methods() {
 
 std::vector<Locus> loci_of(const GwasTrialMethod& method, const GwasInputs& inputs) {
   ClumpOptions options;
-  const auto tested = std::count_if(method.p.begin(), method.p.end(),
+  const auto tested = std::count_if(method.log10_p.begin(), method.log10_p.end(),
                                     [](double value) { return !std::isnan(value); });
   options.p1 = kFamilyWise / static_cast<double>(tested);
   options.autosomes = inputs.data().variants.autosomes;
-  return clump(inputs.genotypes(), inputs.people().people, method.p, options);
+  return clump(inputs.genotypes(), inputs.people().people, method.log10_p, options);
 }
 
 }  // namespace kinflow

@@ -34,13 +34,13 @@ struct GwasTrial {
 /// P-values of one method.
 struct GwasTrialMethod {
   std::string name;
-  /// [variants of the .bim] NaN: not tested; of single traits the smallest one times
-  /// their number
-  std::vector<double> p;
-  /// Those of each test by itself, which should be uniform: p, or of every single
-  /// trait.
-  std::vector<std::vector<double>> uniform_p;
-  double degrees = 1;  ///< of freedom of a test in uniform_p
+  /// [variants of the .bim] -log10 p, NaN: not tested; of single traits that of the
+  /// smallest p-value times their number
+  std::vector<double> log10_p;
+  /// Those of each test by itself, whose p-values should be uniform: log10_p, or of
+  /// every single trait.
+  std::vector<std::vector<double>> uniform_log10_p;
+  double degrees = 1;  ///< of freedom of a test in uniform_log10_p
 };
 
 /// Single traits as rank-normal residuals; the same tested jointly; the latents of a

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "kinflow/core/p_value.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/inference.h"
 
@@ -116,9 +117,11 @@ nlohmann::json infer_dependence(const FittedDependence& fitted,
                                 {"high", number(inference.profile->high)}};
   }
   if (inference.test) {
-    json["independence_test"] = {{"statistic", number(inference.test->statistic)},
-                                 {"edges", inference.test->edges},
-                                 {"p_value", number(inference.test->p_value)}};
+    json["independence_test"] = {
+        {"statistic", number(inference.test->statistic)},
+        {"edges", inference.test->edges},
+        {"p_value", number(p_of_log10(inference.test->log10_p))},
+        {"log10_p", number(inference.test->log10_p)}};
   } else {
     json["why_no_test"] = inference.why_no_test;
   }

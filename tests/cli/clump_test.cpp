@@ -48,9 +48,10 @@ TEST_F(Clump, WritesLociAndReportsThem) {
   }
   const std::string loci = content_of(path("o.loci.tsv"));
   EXPECT_EQ(
-      loci.rfind("LOCUS\tID\tCHROM\tPOS\tSTART\tEND\tP\tN_SNPS\tTOTAL\tMEMBERS\n1\t"
-                 "rs10\t1\t201000\t201000\t221000\t1e-12\t2\t",
-                 0),
+      loci.rfind(
+          "LOCUS\tID\tCHROM\tPOS\tSTART\tEND\tP\tLOG10P\tN_SNPS\tTOTAL\tMEMBERS\n1\t"
+          "rs10\t1\t201000\t201000\t221000\t1e-12\t12\t2\t",
+          0),
       0u)
       << loci;
   EXPECT_NE(loci.find("\trs11\n"), std::string::npos) << loci;
@@ -60,7 +61,7 @@ TEST_F(Clump, NoLociAreAnEmptyTable) {
   const std::string report = run_well(clump({"--p1", "1e-20"}));
   EXPECT_NE(report.find("0 loci: p up to 1e-20"), std::string::npos) << report;
   EXPECT_EQ(content_of(path("o.loci.tsv")),
-            "LOCUS\tID\tCHROM\tPOS\tSTART\tEND\tP\tN_SNPS\tTOTAL\tMEMBERS\n");
+            "LOCUS\tID\tCHROM\tPOS\tSTART\tEND\tP\tLOG10P\tN_SNPS\tTOTAL\tMEMBERS\n");
 }
 
 TEST_F(Clump, VariantsThatAreNotThereAreWarnedOf) {

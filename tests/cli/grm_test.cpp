@@ -42,35 +42,38 @@ class Grm : public testing::Test {
 };
 
 TEST_F(Grm, WritesTheMatrixOfTheVariantsThatPass) {
-  const auto out = run_well({"grm", "--bfile", prefix_, "--maf", "0.05", "--geno",
-                             "0.1", "--hwe", "0.001", "--out", path("own")});
-  expect_same(read_relationship(path("own")), expected({.without_haploid = true,
+  const auto out =
+      run_well({"grm", "--bfile", prefix_, "--maf", "0.05", "--geno", "0.1", "--hwe",
+                "0.001", "--kind", "standardized", "--out", path("own")});
+  expect_same(read_relationship(path("own")), expected({.only_autosomes = true,
                                                         .largest_missing_share = 0.1,
                                                         .least_hardy_weinberg_p = 0.001,
                                                         .least_minor_frequency = 0.05},
                                                        Kind::standardized));
   for (const std::string text :
-       {"people in the files", "variants in the files", "X, Y and MT", "--geno 0.1",
-        "--hwe 0.001", "--maf 0.05", "mean diagonal"}) {
+       {"people in the files", "variants in the files", "X, Y, MT and other names",
+        "--geno 0.1", "--hwe 0.001", "--maf 0.05", "mean diagonal"}) {
     EXPECT_NE(out.find(text), std::string::npos) << text << "\n" << out;
   }
   EXPECT_EQ(content_of(path("own.grm.N.bin")).size(), 4U * 60 * 61 / 2);
 }
 
 TEST_F(Grm, WritesGemmasFiles) {
-  const Arguments base = {"grm",   "--bfile", prefix_, "--chr",
-                          "1-2,X", "--gemma", "--out", path("own")};
-  run_well(base + Arguments{"--kind", "centered"});
+  const Arguments base = {"grm", "--bfile", prefix_, "--chr",
+                          "1-2", "--gemma", "--out", path("own")};
   run_well(base);
-  expect_same(read_relationship(path("own.cXX.txt")), expected({}, Kind::centered));
+  run_well(base + Arguments{"--kind", "standardized"});
+  const VariantFilters autosomes{.only_autosomes = true};
+  expect_same(read_relationship(path("own.cXX.txt")),
+              expected(autosomes, Kind::centered));
   expect_same(read_relationship(path("own.sXX.txt")),
-              expected({}, Kind::unit_variance));
+              expected(autosomes, Kind::unit_variance));
   EXPECT_FALSE(std::filesystem::exists(path("own.grm.bin")));
 }
 
 TEST_F(Grm, LeavesOutOneChromosomeAtATime) {
-  run_well(
-      {"grm", "--bfile", prefix_, "--loco", "--maf", "0.02", "--out", path("own")});
+  run_well({"grm", "--bfile", prefix_, "--loco", "--maf", "0.02", "--kind",
+            "standardized", "--out", path("own")});
   expect_same(read_relationship(path("own.chr1")),
               expected({.chromosomes = {"2"}, .least_minor_frequency = 0.02},
                        Kind::standardized));
@@ -80,7 +83,20 @@ TEST_F(Grm, LeavesOutOneChromosomeAtATime) {
   EXPECT_FALSE(std::filesystem::exists(path("own.chrX.grm.bin")));
 }
 
+TEST_F(Grm, IsCenteredAsThatOfGwas) {
+  run_well({"grm", "--bfile", prefix_, "--out", path("own")});
+  expect_same(read_relationship(path("own")),
+              expected({.only_autosomes = true}, Kind::centered));
+  for (const std::string verb : {"grm", "gwas"}) {
+    const auto help = run_well({verb, "--help"});
+    EXPECT_NE(help.find("[centered]"), std::string::npos) << help;
+  }
+}
+
 TEST_F(Grm, RefusesBadInput) {
+  expect_refusal(folder_,
+                 {"grm", "--bfile", prefix_, "--chr", "X", "--out", path("own")},
+                 {"t.bim", "X, Y, MT and other names removed 100"});
   const Arguments base = {"grm", "--bfile", prefix_, "--out", path("own")};
   expect_refusal(folder_, base + Arguments{"--maf", "0.7"}, {"--maf"});
   expect_refusal(folder_, base + Arguments{"--chr", "40"}, {"--chr", "'40'"});

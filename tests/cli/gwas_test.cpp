@@ -390,6 +390,45 @@ TEST_F(Gwas, PlinkClumpsItsTable) {
   EXPECT_FALSE(own.empty());
 }
 
+TEST_F(Gwas, ClumpTakesTheIdsThatItWrites) {
+  // Ids that stand for nothing, or for two variants, as those of a .bim may.
+  std::istringstream bim(content_of(cohort_.bfile + ".bim"));
+  std::string text, chromosome, id, rest;
+  for (int line = 0; bim >> chromosome >> id && std::getline(bim, rest); ++line) {
+    text += chromosome + "\t" +
+            (line % 3 == 0   ? "."
+             : line % 3 == 1 ? "rs1"
+                             : id) +
+            rest + "\n";
+  }
+  folder_.write("g.bim", text);
+  for (const std::string ending : {".bed", ".fam"}) {
+    fs::copy_file(cohort_.bfile + ending, path("g" + ending));
+  }
+  run_well(Arguments{"gwas", "--bfile", path("g"), "--pheno", cohort_.pheno,
+                     "--pheno-name", "trait1,trait2", "--p1", "0.01", "--maf", "0.1",
+                     "--out", path("a")} +
+           kPlain);
+  run_well({"clump", path("a.assoc.tsv"), "--bfile", path("g"), "--p1", "0.01", "--out",
+            path("c")});
+  EXPECT_GT(lines_in(path("a.loci.tsv")), 2U);
+  EXPECT_EQ(content_of(path("a.loci.tsv")), content_of(path("c.loci.tsv")));
+}
+
+TEST_F(Gwas, HelpHasGeneticOptionsFirstAndTheDefaultsOfItsFlow) {
+  const auto help = run_well({"gwas", "--help"});
+  const auto flow = help.find("Flow of the traits");
+  ASSERT_NE(flow, help.npos) << help;
+  for (const std::string option : {"--bfile", "--maf", "--loco", "--p1", "--out"}) {
+    EXPECT_LT(help.find("  " + option + " "), flow) << option << help;
+  }
+  for (const std::string option : {"--layers", "--hidden", "--epochs", "--device"}) {
+    EXPECT_GT(help.find("  " + option + " "), flow) << option << help;
+  }
+  EXPECT_NE(help.find("(default: 12)"), help.npos) << help;
+  EXPECT_EQ(help.find("8 for affine"), help.npos) << help;
+}
+
 // ---- flows
 
 TEST_F(Gwas, TestsTheLatentsOfAFlow) {
@@ -422,7 +461,8 @@ TEST_F(Gwas, AFlowMayHaveCovariatesAsContext) {
 
 TEST_F(Gwas, AFlowTakesARelationshipWithNegativeEigenvalues) {
   // Means over the genotypes that two people both have are not always semidefinite.
-  run_well({"grm", "--bfile", cohort_.bfile, "--chr", "1-2", "--out", path("k")});
+  run_well({"grm", "--bfile", cohort_.bfile, "--chr", "1-2", "--kind", "standardized",
+            "--out", path("k")});
   const auto outcome = run(cohort_.gwas(path("a"), "trait1,trait2",
                                         small_flow() + Arguments{"--grm", path("k")}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

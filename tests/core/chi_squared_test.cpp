@@ -25,6 +25,31 @@ TEST(ChiSquaredTail, HasAllDigits) {
   }
 }
 
+TEST(ChiSquared, TheLogarithmOfATailHasTheValuesOfArithmeticWithFortyDigits) {
+  struct Known {
+    double degrees, x, log_tail;
+  };
+  // The regularised incomplete gamma function, from mpmath.
+  for (const auto& [degrees, x, log_tail] :
+       {Known{1, 0.5, -0.735011129837084403}, Known{1, 30, -16.9573181581287897},
+        Known{1, 1400, -703.848618125122317}, Known{1, 1500, -753.883067105382429},
+        Known{1, 46000, -23005.5940114283294}, Known{2, 46052, -23026},
+        Known{3, 1e4, -4995.6205211816523}, Known{6, 2.5, -0.141024924296343725},
+        Known{6, 1600, -787.321423727823379}, Known{6, 46100, -23030.6022183158146},
+        Known{12, 9, -0.352497346746575466}, Known{12, 46150, -23029.5547497471172},
+        Known{40, 46300, -22998.3938120206063}, Known{1, 1e6, -500007.133547631624},
+        Known{0.5, 700, -355.683606893142229}}) {
+    EXPECT_NEAR(log_chi_squared_tail(x, degrees) / log_tail, 1, 1e-12)
+        << degrees << " " << x;
+    EXPECT_NEAR(inverse_log_chi_squared_tail(log_tail, degrees) / x, 1, 1e-11)
+        << degrees << " " << x;
+  }
+  EXPECT_EQ(log_chi_squared_tail(0, 3), 0);
+  EXPECT_EQ(log_chi_squared_tail(HUGE_VAL, 3), -HUGE_VAL);
+  EXPECT_THROW(log_chi_squared_tail(std::nan(""), 1), InputError);
+  EXPECT_THROW(inverse_log_chi_squared_tail(0.1, 1), InputError);
+}
+
 TEST(ChiSquaredTail, HasItsEnds) {
   EXPECT_EQ(chi_squared_tail(0, 3), 1);
   EXPECT_EQ(chi_squared_tail(-1, 3), 1);

@@ -22,14 +22,15 @@ Association first_row() {
           .effects = {-0.5, 1.0 / 3},
           .standard_errors = {0.25, 1e-5},
           .chi_squared = 1392.75,
-          .p = 1.2345678e-300};
+          .p = 1.2345678e-300,
+          .log10_p = 299.90848489};
 }
 
 Association untested_row() {
   Association row = first_row();
   row.id = "rs2";
   row.effects = row.standard_errors = {Association::kUnknown, Association::kUnknown};
-  row.chi_squared = row.p = Association::kUnknown;
+  row.chi_squared = row.p = row.log10_p = Association::kUnknown;
   return row;
 }
 
@@ -53,10 +54,10 @@ TEST(AssociationWriter, WritesColumnsInTheirOrder) {
   EXPECT_EQ(
       content_of(write(folder.path("t.assoc.tsv"), {first_row(), untested_row()})),
       "CHROM\tPOS\tID\tA1\tA2\tA1_FREQ\tN\tBETA_HDL\tSE_HDL\t"
-      "BETA_total_cholesterol\tSE_total_cholesterol\tCHISQ\tP\n"
+      "BETA_total_cholesterol\tSE_total_cholesterol\tCHISQ\tP\tLOG10P\n"
       "1\t12345678\trs1\tA\tG\t0.12345679\t1416\t-0.5\t0.25\t0.33333333\t1e-05\t"
-      "1392.75\t1.2345678e-300\n"
-      "1\t12345678\trs2\tA\tG\t0.12345679\t1416\tNA\tNA\tNA\tNA\tNA\tNA\n");
+      "1392.75\t1.2345678e-300\t299.90848\n"
+      "1\t12345678\trs2\tA\tG\t0.12345679\t1416\tNA\tNA\tNA\tNA\tNA\tNA\tNA\n");
 }
 
 TEST(AssociationWriter, TheFileAppearsWhenItIsFinished) {
@@ -96,6 +97,8 @@ TEST(AssociationReader, ReadsWhatIsWritten) {
     EXPECT_EQ(rows[0].standard_errors[1], 1e-5);
     EXPECT_EQ(rows[0].chi_squared, 1392.75);
     EXPECT_EQ(rows[0].p, 1.2345678e-300);
+    EXPECT_EQ(rows[0].log10_p, 299.90848);
+    EXPECT_TRUE(std::isnan(rows[1].log10_p));
     EXPECT_TRUE(std::isnan(rows[1].p));
     EXPECT_TRUE(std::isnan(rows[1].effects[1]));
     const AssociationReader reader(path);
@@ -126,6 +129,23 @@ TEST(AssociationReader, KnowsTheNamesOfPlinkAndGemma) {
   }
 }
 
+TEST(AssociationReader, TakesLogarithmsOfPValues) {
+  const TemporaryFolder folder;
+  for (const std::string table :
+       {"ID LOG10P\nrs1 1234.5\n", "ID LOG10_P\nrs1 1234.5\n",
+        "ID neg_log10_p\nrs1 1234.5\n", "ID P LOG10P\nrs1 0 1234.5\n",
+        "ID P LOG10P\nrs1 NA 1234.5\n"}) {
+    const auto rows = read(folder.write("t.txt", table));
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows[0].log10_p, 1234.5) << table;
+    EXPECT_EQ(rows[0].p, 0) << table;
+  }
+  const auto path = folder.write("t.txt", "ID P LOG10P other\nrs1 0.01 2 0.25\n");
+  EXPECT_EQ(read(path, {.id = "", .p = "LOG10P"})[0].log10_p, 2);
+  EXPECT_EQ(read(path, {.id = "", .p = "other"})[0].log10_p, -std::log10(0.25));
+  EXPECT_TRUE(std::isinf(read(folder.write("t.txt", "ID P\nrs1 0\n"))[0].log10_p));
+}
+
 TEST(AssociationReader, TakesTheColumnsThatItIsTold) {
   const TemporaryFolder folder;
   const std::string path =
@@ -149,7 +169,9 @@ TEST(AssociationReader, MistakesHaveAPlace) {
             path + ":1: expected a column of variant ids (ID, SNP or RS), found none");
   EXPECT_EQ(error_of("SNP BP\n"), path +
                                       ":1: expected a column of p-values (P, "
-                                      "P_SCORE, P_WALD, P_LRT or PVAL), found none");
+                                      "P_SCORE, P_WALD, P_LRT or PVAL) or of -log10 of "
+                                      "p-values (LOG10P, LOG10_P or NEG_LOG10_P), "
+                                      "found none");
   EXPECT_EQ(error_of("SNP P P\n"), path + ":1: expected one column 'P', found two");
   EXPECT_EQ(error_of("SNP P BETA_a BETA_a\n"),
             path + ":1: expected one column 'BETA_a', found two");
@@ -163,6 +185,14 @@ TEST(AssociationReader, MistakesHaveAPlace) {
             path + ":2: expected a p-value from 0 to 1 in column 'P', found '1.5'");
   EXPECT_EQ(error_of("SNP P\nrs1 -0.1\n"),
             path + ":2: expected a p-value from 0 to 1 in column 'P', found '-0.1'");
+  EXPECT_EQ(error_of("SNP LOG10P\nrs1 -3\n"),
+            path +
+                ":2: expected -log10 of a p-value, which is not negative, in column "
+                "'LOG10P', found '-3'");
+  EXPECT_EQ(error_of("SNP P LOG10P\nrs1 0.01 3\n"),
+            path +
+                ":2: expected -log10 of the p-value 0.01 beside it in column 'LOG10P', "
+                "found '3'");
   EXPECT_EQ(error_of("SNP BP P\nrs1 1e6 0.5\n"),
             path + ":2: expected a whole number from 0 in column 'BP', found '1e6'");
   EXPECT_NE(input_error_of([&] { read(folder.path("none")); }).find("cannot read"),
@@ -179,6 +209,7 @@ TEST(AssociationFileAgainstPlink, PlinkReadsWhatIsWritten) {
     Association row = first_row();
     row.id = variant.id;
     row.p = rows.empty() ? 1e-300 : 0.5;
+    row.log10_p = -std::log10(row.p);
     rows.push_back(row);
   }
   for (const std::string name : {"t.assoc.tsv", "t.assoc.tsv.gz"}) {

@@ -10,6 +10,7 @@
 
 #include "kinflow/core/chi_squared.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/p_value.h"
 #include "kinflow/genetics/score_test.h"
 #include "kinflow/genetics/single_trait_tests.h"
 #include "kinflow/genetics/wald_test.h"
@@ -35,7 +36,7 @@ TEST(ScoreTest, IsTheDefinitionInDenseAlgebra) {
         const auto at = static_cast<std::size_t>(s);
         EXPECT_NEAR(results.chi_square[at], chi_square, 1e-7 * (1 + chi_square));
         if (traits > 1) {
-          EXPECT_NEAR(results.p_value[at],
+          EXPECT_NEAR(p_of_log10(results.log10_p[at]),
                       chi_squared_tail(chi_square, static_cast<int>(traits)), 1e-7);
         }
         const auto effects = dense.last_effects(), covariance = dense.last_covariance();
@@ -104,11 +105,11 @@ TEST(AssociationTests, HaveNoAnswerForSnpsThatCovariatesDetermine) {
       } else {
         FixedVarianceTest(problem.data, null).test(snps.data(), 3, results);
       }
-      EXPECT_TRUE(std::isfinite(results.p_value[0]));
-      EXPECT_TRUE(std::isnan(results.p_value[1]));
+      EXPECT_TRUE(std::isfinite(results.log10_p[0]));
+      EXPECT_TRUE(std::isnan(results.log10_p[1]));
       EXPECT_TRUE(std::isnan(results.effects[1]));
       EXPECT_TRUE(std::isnan(results.standard_errors[1]));
-      EXPECT_TRUE(std::isfinite(results.p_value[2]));
+      EXPECT_TRUE(std::isfinite(results.log10_p[2]));
     }
   }
 }
@@ -120,7 +121,7 @@ TEST(SingleTraitTests, TakeTheSmallestOfTheirTraits) {
     EXPECT_EQ(tests.null_fits().size(), 3u);
     SingleTraitResults results;
     tests.test(problem.rotated_snps.data(), 5, results);
-    std::vector<double> smallest(5, 1);
+    std::vector<double> largest(5, 0);
     for (std::int64_t j = 0; j < 3; ++j) {
       const auto data = trait_of(problem.data, j);
       const auto null = fit_mixed_model(data, LikelihoodKind::full);
@@ -131,14 +132,15 @@ TEST(SingleTraitTests, TakeTheSmallestOfTheirTraits) {
         WaldTest(data, null).test(problem.rotated_snps.data(), 5, of_trait);
       }
       for (std::size_t s = 0; s < 5; ++s) {
-        EXPECT_DOUBLE_EQ(results.traits[static_cast<std::size_t>(j)].p_value[s],
-                         of_trait.p_value[s]);
-        smallest[s] = std::min(smallest[s], of_trait.p_value[s]);
+        EXPECT_DOUBLE_EQ(results.traits[static_cast<std::size_t>(j)].log10_p[s],
+                         of_trait.log10_p[s]);
+        largest[s] = std::max(largest[s], of_trait.log10_p[s]);
       }
     }
     for (std::size_t s = 0; s < 5; ++s) {
-      EXPECT_DOUBLE_EQ(results.smallest_p[s], smallest[s]);
-      EXPECT_DOUBLE_EQ(results.corrected_p[s], std::min(1.0, 3 * smallest[s]));
+      EXPECT_DOUBLE_EQ(results.largest_log10_p[s], largest[s]);
+      EXPECT_NEAR(p_of_log10(results.corrected_log10_p[s]),
+                  std::min(1.0, 3 * p_of_log10(largest[s])), 1e-15);
     }
   }
 }
@@ -161,7 +163,9 @@ std::vector<double> p_values(const MixedModelProblem& problem, bool is_wald) {
     FixedVarianceTest(problem.data, null)
         .test(problem.rotated_snps.data(), problem.snps, results);
   }
-  return results.p_value;
+  std::vector<double> p;
+  for (const double value : results.log10_p) p.push_back(p_of_log10(value));
+  return p;
 }
 
 void expect_same_p(const std::vector<double>& p, const std::vector<double>& of_gemma) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "kinflow/core/p_value.h"
 #include "kinflow/genetics/haplotype_r2.h"
 #include "tests/core/not_finite.h"
 #include "tests/genetics/bed_files.h"
@@ -36,8 +37,10 @@ BedContent copies(const std::vector<std::int64_t>& positions) {
 std::vector<Locus> loci_of(const BedContent& content, const std::vector<double>& p,
                            const ClumpOptions& options = {}) {
   const TemporaryFolder folder;
+  std::vector<double> log10_p;
+  for (const double value : p) log10_p.push_back(log10_p_of(value));
   const Genotypes genotypes(write_bed(folder, "t", content));
-  return clump(genotypes, founders(genotypes), p, options);
+  return clump(genotypes, founders(genotypes), log10_p, options);
 }
 
 using Rows = std::vector<std::int64_t>;
@@ -136,6 +139,16 @@ TEST(Clump, ThresholdsOfPValues) {
   EXPECT_TRUE(loci_of(content, {0.1, 0.1, 0.1, 0.1, kNan}).empty());
 }
 
+TEST(Clump, PValuesBelowTheSmallestNumberHaveAnOrder) {
+  const TemporaryFolder folder;
+  const Genotypes genotypes(write_bed(folder, "t", copies({1000, 2000, 3000})));
+  const auto loci =
+      clump(genotypes, founders(genotypes), std::vector<double>{400, 900, 500});
+  ASSERT_EQ(loci.size(), 1u);
+  EXPECT_EQ(loci[0].index, 1);
+  EXPECT_EQ(loci[0].log10_p, 900);
+}
+
 TEST(Clump, EqualPValuesGoByPosition) {
   auto content = copies({3000, 1000, 2000});
   content.variants[0].chromosome = "2";
@@ -151,7 +164,7 @@ TEST(Clump, RefusesWhatIsOutOfRange) {
   const TemporaryFolder folder;
   const Genotypes genotypes(write_bed(folder, "t", copies({1000, 2000})));
   const auto people = founders(genotypes);
-  const std::vector<double> p{1e-9, 1e-9};
+  const std::vector<double> p{9, 9};
   const auto message = [&](const ClumpOptions& options) {
     return input_error_of([&] { clump(genotypes, people, p, options); });
   };
@@ -160,7 +173,7 @@ TEST(Clump, RefusesWhatIsOutOfRange) {
   EXPECT_EQ(message({.r2 = 1}), "[clump] expected r2 from 0 to below 1, received 1");
   EXPECT_EQ(message({.kb = -1}),
             "[clump] expected kb above 0 to 10000000, received -1");
-  EXPECT_THROW(clump(genotypes, people, std::vector<double>{1e-9}), InputError);
+  EXPECT_THROW(clump(genotypes, people, std::vector<double>{9}), InputError);
   EXPECT_THROW(clump(genotypes, {}, p), InputError);
 }
 
@@ -174,7 +187,7 @@ class MatchTests : public testing::Test {
 
   MatchedTests match(const std::string& table) const {
     return match_tests(folder_.write("a.tsv", table), {}, Genotypes(folder_.path("t")),
-                       1e-5);
+                       {.p1 = 1e-5});
   }
   std::string error_of(const std::string& table) const {
     return input_error_of([&] { match(table); });
@@ -191,10 +204,32 @@ TEST_F(MatchTests, RowsAreFoundByIdAndCounted) {
   EXPECT_EQ(matched.unknown, 3);
   EXPECT_EQ(matched.unknown_index, 2);
   EXPECT_EQ(matched.first_unknown_index, "other");
-  ASSERT_EQ(matched.p.size(), 4u);
-  EXPECT_TRUE(std::isnan(matched.p[0]));
-  EXPECT_EQ(matched.p[1], 0.25);
-  EXPECT_TRUE(std::isnan(matched.p[2]));
+  ASSERT_EQ(matched.log10_p.size(), 4u);
+  EXPECT_TRUE(std::isnan(matched.log10_p[0]));
+  EXPECT_EQ(matched.log10_p[1], log10_p_of(0.25));
+  EXPECT_TRUE(std::isnan(matched.log10_p[2]));
+}
+
+TEST_F(MatchTests, RepeatedIdsAreToldApartByPlaceAndAlleles) {
+  const auto by_place = match("ID CHR POS P\nrs2 chr1 4000 0.5\nrs2 1 3000 0.1\n");
+  EXPECT_EQ(by_place.log10_p[2], log10_p_of(0.1));
+  EXPECT_EQ(by_place.log10_p[3], log10_p_of(0.5));
+  const auto one = match("ID CHR POS A1 A2 P\nrs2 1 4000 G A 0.5\n");
+  EXPECT_TRUE(std::isnan(one.log10_p[2]));
+  EXPECT_EQ(one.log10_p[3], log10_p_of(0.5));
+  const auto in_order = match("ID P\nrs2 0.5\nrs1 0.3\nrs2 0.1\n");
+  EXPECT_EQ(in_order.log10_p[2], log10_p_of(0.5));
+  EXPECT_EQ(in_order.log10_p[3], log10_p_of(0.1));
+  auto content = copies({1000, 1000, 1000});
+  for (auto& variant : content.variants) variant.id = ".";
+  content.variants[1].a1 = "C";
+  content.variants[2].a1 = "T";
+  write_bed(folder_, "t", content);
+  const auto by_alleles = match(
+      "ID CHR POS A1 A2 P\n. 1 1000 C G 0.1\n. 1 1000 G T 0.2\n. 1 1000 A G 0.3\n");
+  EXPECT_EQ(by_alleles.log10_p[0], log10_p_of(0.3));
+  EXPECT_EQ(by_alleles.log10_p[1], log10_p_of(0.1));
+  EXPECT_EQ(by_alleles.log10_p[2], log10_p_of(0.2));
 }
 
 TEST_F(MatchTests, AmbiguousRowsAreRefused) {
@@ -203,9 +238,19 @@ TEST_F(MatchTests, AmbiguousRowsAreRefused) {
             path +
                 ":4: expected one row for each variant, found 'rs1' here and in "
                 "line 2");
-  EXPECT_EQ(error_of("ID P\nrs2 0.5\n"), path +
-                                             ":2: expected an id that stands once in " +
-                                             folder_.path("t") + ".bim, found 'rs2'");
+  EXPECT_EQ(error_of("ID P\nrs2 0.5\n"),
+            folder_.path("t") +
+                ".bim: expected variants that differ in id, place or alleles, found 2 "
+                "like 'rs2' in line 3 and not all of them in the table; plink2 "
+                "--set-all-var-ids or --rm-dup makes them differ");
+  EXPECT_EQ(error_of("ID P\nrs2 0.5\nrs2 0.1\nrs2 0.1\n"),
+            path +
+                ":4: expected as many rows for 'rs2' as the .bim has, the first in "
+                "line 2, found one more");
+  EXPECT_EQ(error_of("ID CHR POS P\nrs2 1 3500 0.5\n"),
+            path + ":2: expected one of the 2 variants with the id 'rs2' in " +
+                folder_.path("t") +
+                ".bim, found another chromosome, position or alleles");
   EXPECT_EQ(error_of("ID P\n"),
             path + ": expected a row for each variant, found a header alone");
   EXPECT_EQ(error_of("ID P\nx 0.5\ny 0.5\n"),
@@ -216,20 +261,24 @@ TEST_F(MatchTests, AmbiguousRowsAreRefused) {
 TEST(WriteLoci, HasALineForEachLocus) {
   const TemporaryFolder folder;
   const auto content = copies({1000, 2000, 3000});
-  write_loci(
-      folder.path("t.loci.tsv"),
-      {{.index = 1,
-        .p = 1.5e-300,
-        .start = 1000,
-        .end = 3000,
-        .total = 7,
-        .members = {0, 2}},
-       {.index = 0, .p = 0.25, .start = 1000, .end = 1000, .total = 0, .members = {}}},
-      content.variants);
+  write_loci(folder.path("t.loci.tsv"),
+             {{.index = 1,
+               .log10_p = log10_p_of(1.5e-300),
+               .start = 1000,
+               .end = 3000,
+               .total = 7,
+               .members = {0, 2}},
+              {.index = 0,
+               .log10_p = log10_p_of(0.25),
+               .start = 1000,
+               .end = 1000,
+               .total = 0,
+               .members = {}}},
+             content.variants);
   EXPECT_EQ(content_of(folder.path("t.loci.tsv")),
-            "LOCUS\tID\tCHROM\tPOS\tSTART\tEND\tP\tN_SNPS\tTOTAL\tMEMBERS\n"
-            "1\trs1\t1\t2000\t1000\t3000\t1.5e-300\t3\t7\trs0,rs2\n"
-            "2\trs0\t1\t1000\t1000\t1000\t0.25\t1\t0\tNONE\n");
+            "LOCUS\tID\tCHROM\tPOS\tSTART\tEND\tP\tLOG10P\tN_SNPS\tTOTAL\tMEMBERS\n"
+            "1\trs1\t1\t2000\t1000\t3000\t1.5e-300\t299.82391\t3\t7\trs0,rs2\n"
+            "2\trs0\t1\t1000\t1000\t1000\t0.25\t0.60205999\t1\t0\tNONE\n");
 }
 
 /// Loci as lines "ID TOTAL MEMBERS", to compare with plink's.
@@ -282,8 +331,8 @@ TEST(Clump, GivesLociThatPlinkGave) {
   const TemporaryFolder folder;
   const auto content = random_content(120, 300, 21, {"1", "X"});
   const Genotypes genotypes(write_bed(folder, "t", content));
-  const auto loci = clump(genotypes, founders(genotypes), random_p_values(300, 21),
-                          {.p1 = 1e-5, .p2 = 0.01, .r2 = 0.2, .kb = 100});
+  const auto loci = loci_of(content, random_p_values(300, 21),
+                            {.p1 = 1e-5, .p2 = 0.01, .r2 = 0.2, .kb = 100});
   EXPECT_EQ(shown(loci, genotypes.variants()),
             "rs68 1 NONE\n"
             "rs266 3 rs268\n"
@@ -354,8 +403,8 @@ TEST(ClumpAgainstPlink, LociAreTheSame) {
                                      "--clump-p1 {} --clump-p2 {} --clump-r2 {} "
                                      "--clump-kb {} --allow-no-sex --out t",
                                      o.p1, o.p2, o.r2, o.kb)));
-      const auto matched = match_tests(folder.path("t.assoc"), {}, genotypes, o.p1);
-      const auto loci = clump(genotypes, founders(genotypes), matched.p, o);
+      const auto matched = match_tests(folder.path("t.assoc"), {}, genotypes, o);
+      const auto loci = clump(genotypes, founders(genotypes), matched.log10_p, o);
       EXPECT_EQ(shown(loci, genotypes.variants()),
                 plinks_loci(folder.path("t.clumped")));
       loci_seen += static_cast<int>(loci.size());

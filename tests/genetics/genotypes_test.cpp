@@ -186,7 +186,9 @@ TEST_F(BadGenotypes, BadLinesOfTheFamAreNamed) {
   folder_.write("t.fam", "f a 0 0 1 -9\nf b 0 0 1\n");
   expect_error("t.fam",
                ":2: expected 6 columns (family, individual, father, mother, sex, "
-               "phenotype), found 5");
+               "phenotype) or more, found 5");
+  folder_.write("t.fam", "f a 0 0 1 -9 2\nf b 0 0 1 -9\n");
+  expect_error("t.fam", ":2: expected 7 columns as in the first line, found 6");
   folder_.write("t.fam", "f a 0 0 1 -9\ng a 0 0 1 -9\nf a 0 0 1 -9\n");
   expect_error("t.fam",
                ": expected different ids, found 'f a' both as id 1 and as id 3");

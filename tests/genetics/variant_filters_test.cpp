@@ -224,10 +224,11 @@ TEST_F(VariantFilter, NeedsFoundersForFrequencies) {
   auto content = random_content(8, 4, 12, {"1"});
   for (auto& person : content.people) person.father = "p";
   write(content);
-  EXPECT_EQ(input_error_of([&] { chosen({.least_minor_frequency = 0.01}); }),
-            folder_.path("t.fam") +
-                ": expected founders, whose alleles --hwe and --maf count, found none; "
-                "--nonfounders counts everyone");
+  EXPECT_EQ(
+      input_error_of([&] { chosen({.least_minor_frequency = 0.01}); }),
+      folder_.path("t.fam") +
+          ": expected founders, whose alleles --hwe, --maf and --mac count, found "
+          "none; --nonfounders counts everyone");
   EXPECT_NO_THROW(chosen({.least_minor_frequency = 0, .with_nonfounders = true}));
 }
 
@@ -289,6 +290,11 @@ TEST_F(VariantFilter, KeepsTheVariantsThatPlinkKeeps) {
   for (const double maf : {0.01, 0.05, 0.2}) {
     cases.push_back({fmt::format("--maf {}", maf), base});
     cases.back().filters.least_minor_frequency = maf;
+  }
+  for (const double mac : {1.0, 20.0, 100.0}) {
+    VariantFilters base{.autosomes = 19};
+    base.least_minor_count = mac;
+    cases.push_back({fmt::format("--mac {}", mac), base});
   }
   for (const double geno : {0.0, 0.02, 0.1}) {
     cases.push_back({fmt::format("--geno {}", geno), base});

@@ -13,7 +13,7 @@ namespace {
 const nlohmann::json kRequest = {{"traits", {"a", "b"}}, {"seed", 3}};
 
 ScannedBlock block(const std::vector<std::string>& lines) {
-  return {.variants = {}, .p = {}, .lines = lines};
+  return {.variants = {}, .log10_p = {}, .lines = lines};
 }
 
 std::string rows_of(const PartialResults& results, std::size_t set) {
@@ -42,9 +42,9 @@ TEST_F(Partial, GoesOnWithWhatIsThere) {
   fill();
   PartialResults results(directory(), kRequest, 2);
   EXPECT_EQ(results.done(), 3);
-  EXPECT_EQ(results.p(0)[0], 0.5);
-  EXPECT_TRUE(std::isnan(results.p(0)[1]));
-  EXPECT_EQ(results.p(1), (std::vector<double>{0.25, 1e-300, 1}));
+  EXPECT_EQ(results.log10_p(0)[0], 0.5);
+  EXPECT_TRUE(std::isnan(results.log10_p(0)[1]));
+  EXPECT_EQ(results.log10_p(1), (std::vector<double>{0.25, 1e-300, 1}));
   EXPECT_EQ(results.kept("1"), "null model");
   EXPECT_EQ(results.kept("2"), "");
   results.append(block({"rs4\t0.5\n", "rs4\t0.5\n"}));
@@ -65,7 +65,7 @@ TEST_F(Partial, CutsSetsToTheShortest) {
   {
     PartialResults results(directory(), kRequest, 2);
     EXPECT_EQ(results.done(), 3);
-    EXPECT_EQ(results.p(0).size(), results.p(1).size());
+    EXPECT_EQ(results.log10_p(0).size(), results.log10_p(1).size());
     EXPECT_EQ(rows_of(results, 0).find("rs4"), std::string::npos);
   }
   std::filesystem::remove(file(2));
@@ -79,7 +79,7 @@ TEST_F(Partial, KeepsTheFirstRows) {
   EXPECT_EQ(results.done(), 1);
   results.append(block({"rs9\t0.75\n", "rs9\t0.5\n"}));
   EXPECT_EQ(rows_of(results, 0), "rs1\t0.5\nrs9\t0.75\n");
-  EXPECT_EQ(results.p(1), (std::vector<double>{0.25, 0.5}));
+  EXPECT_EQ(results.log10_p(1), (std::vector<double>{0.25, 0.5}));
 }
 
 TEST_F(Partial, AnotherRequestBeginsAnew) {

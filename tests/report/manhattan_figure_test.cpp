@@ -19,7 +19,7 @@ constexpr Color kFirst{41, 84, 130}, kSecond{126, 168, 204};
 ManhattanFigure two_chromosomes() {
   return {.chromosome = {"2", "10", "2"},
           .position = {1'000'000, 500'000, 0},
-          .p = {0.1, 1e-6, 0.5}};
+          .log10_p = {1, 6, 0.3}};
 }
 
 TEST(ManhattanFigure, ChromosomesStandInNaturalOrderAndTakeTurns) {
@@ -38,7 +38,7 @@ TEST(ManhattanFigure, NamesAreInOrder) {
   const auto picture = [](const std::vector<std::string>& names) {
     return draw_manhattan_figure({.chromosome = names,
                                   .position = {100, 200, 300, 400, 500, 600, 700},
-                                  .p = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7}})
+                                  .log10_p = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7}})
         .png();
   };
   const std::string sorted = picture({"1", "2", "10", "X", "Y", "MT", "other"});
@@ -47,7 +47,7 @@ TEST(ManhattanFigure, NamesAreInOrder) {
   const ManhattanFigure shuffled{
       .chromosome = {"other", "X", "10", "Y", "2", "MT", "1"},
       .position = {700, 400, 300, 500, 200, 600, 100},
-      .p = {0.7, 0.4, 0.3, 0.5, 0.2, 0.6, 0.1}};
+      .log10_p = {0.7, 0.4, 0.3, 0.5, 0.2, 0.6, 0.1}};
   EXPECT_EQ(sorted, draw_manhattan_figure(shuffled).png());
 }
 
@@ -85,7 +85,7 @@ TEST(ManhattanFigure, PointsOnTheSamePixelAreDrawnOnce) {
   for (int i = 0; i < 1'000'000; ++i) {
     figure.chromosome.push_back("10");
     figure.position.push_back(500'000);
-    figure.p.push_back(1e-6);
+    figure.log10_p.push_back(6);
   }
   EXPECT_EQ(draw_manhattan_figure(figure).png(), once);
 }
@@ -96,10 +96,10 @@ TEST(ManhattanFigure, ManyPointsAndExtremePValuesAreDrawn) {
   for (int i = 0; i < 300'000; ++i) {
     figure.chromosome.push_back(std::to_string(1 + i / 15'000));
     figure.position.push_back(i % 15'000);
-    figure.p.push_back(random.uniform());
+    figure.log10_p.push_back(-std::log10(random.uniform()));
   }
-  figure.p[7] = 0;
-  figure.p[8] = kNan;
+  figure.log10_p[7] = 12'345;
+  figure.log10_p[8] = kNan;
   EXPECT_NO_THROW(draw_manhattan_figure(figure));
 }
 
@@ -109,11 +109,11 @@ TEST(ManhattanFigure, InconsistentInputIsRefused) {
     change(figure);
     EXPECT_THROW(draw_manhattan_figure(figure), InputError);
   };
-  refused([](auto& figure) { figure.p.pop_back(); });
+  refused([](auto& figure) { figure.log10_p.pop_back(); });
   refused([](auto& figure) { figure.chromosome.pop_back(); });
-  refused([](auto& figure) { figure.p[0] = 1.5; });
-  refused([](auto& figure) { figure.p[0] = -0.5; });
-  refused([](auto& figure) { figure.p = {kNan, kNan, kNan}; });
+  refused([](auto& figure) { figure.log10_p[0] = HUGE_VAL; });
+  refused([](auto& figure) { figure.log10_p[0] = -0.5; });
+  refused([](auto& figure) { figure.log10_p = {kNan, kNan, kNan}; });
   refused([](auto& figure) { figure.position[1] = -1; });
   refused([](auto& figure) { figure.index = {3}; });
   refused([](auto& figure) { figure.threshold = 0; });

@@ -16,9 +16,11 @@ namespace {
 
 std::vector<double> uniform(int count, std::uint64_t seed, double power = 1) {
   Random random(seed);
-  std::vector<double> p;
-  for (int i = 0; i < count; ++i) p.push_back(std::pow(random.uniform(), power));
-  return p;
+  std::vector<double> log10_p;
+  for (int i = 0; i < count; ++i) {
+    log10_p.push_back(-power * std::log10(random.uniform()));
+  }
+  return log10_p;
 }
 
 TEST(OrderedPQuantile, IsNearlyThatOfTheBetaDistribution) {
@@ -43,9 +45,9 @@ TEST(OrderedPQuantile, IsNearlyThatOfTheBetaDistribution) {
 }
 
 TEST(QqFigure, PointsOfOneMethodStandOnTheDiagonal) {
-  std::vector<double> p;
-  for (int i = 1; i <= 999; ++i) p.push_back(i / 1000.0);
-  const Canvas canvas = draw_qq_figure({.methods = {{.p = p}}});
+  std::vector<double> log10_p;
+  for (int i = 1; i <= 999; ++i) log10_p.push_back(-std::log10(i / 1000.0));
+  const Canvas canvas = draw_qq_figure({.methods = {{.log10_p = log10_p}}});
   const Rectangle plot = find_plots(canvas).at(0);
   const auto points = extent_of(canvas, category_color(0), plot);
   EXPECT_NEAR((points.box.right - plot.left) / plot.width(), 1.04 / 1.08, 0.02);
@@ -69,8 +71,10 @@ TEST(QqFigure, PointsOfOneMethodStandOnTheDiagonal) {
 
 TEST(QqFigure, MethodsAndBandAreShown) {
   const QqFigure figure{
-      .methods = {{.name = "null", .p = uniform(2000, 1), .inflation = 1.004},
-                  {.name = "inflated", .p = uniform(2000, 2, 2), .inflation = 2.5}},
+      .methods = {{.name = "null", .log10_p = uniform(2000, 1), .inflation = 1.004},
+                  {.name = "inflated",
+                   .log10_p = uniform(2000, 2, 2),
+                   .inflation = 2.5}},
       .title = "Quantiles"};
   const Canvas canvas = draw_qq_figure(figure);
   EXPECT_TRUE(shows(canvas, category_color(0)));
@@ -81,21 +85,22 @@ TEST(QqFigure, MethodsAndBandAreShown) {
 }
 
 TEST(QqFigure, ManyPointsAndExtremePValuesAreDrawn) {
-  auto p = uniform(1'000'000, 3);
-  p[0] = 0;
-  p[1] = kNan;
-  p[2] = 1;
-  EXPECT_NO_THROW(draw_qq_figure({.methods = {{.p = p}}}));
-  EXPECT_NO_THROW(draw_qq_figure({.methods = {{.p = {0.5}}}}));
+  auto log10_p = uniform(1'000'000, 3);
+  log10_p[0] = 12'345;
+  log10_p[1] = kNan;
+  log10_p[2] = 0;
+  EXPECT_NO_THROW(draw_qq_figure({.methods = {{.log10_p = log10_p}}}));
+  EXPECT_NO_THROW(draw_qq_figure({.methods = {{.log10_p = {0.5}}}}));
 }
 
 TEST(QqFigure, InconsistentInputIsRefused) {
   EXPECT_THROW(draw_qq_figure({}), InputError);
-  EXPECT_THROW(draw_qq_figure({.methods = {{.p = {}}}}), InputError);
-  EXPECT_THROW(draw_qq_figure({.methods = {{.p = {kNan}}}}), InputError);
-  EXPECT_THROW(draw_qq_figure({.methods = {{.p = {0.5, 1.5}}}}), InputError);
-  EXPECT_THROW(write_qq_figure("/nonexistent/picture.png", {.methods = {{.p = {0.5}}}}),
-               InputError);
+  EXPECT_THROW(draw_qq_figure({.methods = {{.log10_p = {}}}}), InputError);
+  EXPECT_THROW(draw_qq_figure({.methods = {{.log10_p = {kNan}}}}), InputError);
+  EXPECT_THROW(draw_qq_figure({.methods = {{.log10_p = {0.5, -1.5}}}}), InputError);
+  EXPECT_THROW(
+      write_qq_figure("/nonexistent/picture.png", {.methods = {{.log10_p = {0.5}}}}),
+      InputError);
 }
 
 }  // namespace

@@ -41,23 +41,24 @@ TEST(GwasTrial, TestsAllMethodsOnTheSameVariants) {
   std::vector<std::string> names;
   for (const auto& method : methods) {
     names.push_back(method.name);
-    ASSERT_EQ(method.p.size(), inputs.genotypes().variants().size());
-    const auto tested = std::count_if(method.p.begin(), method.p.end(),
+    ASSERT_EQ(method.log10_p.size(), inputs.genotypes().variants().size());
+    const auto tested = std::count_if(method.log10_p.begin(), method.log10_p.end(),
                                       [](double p) { return !std::isnan(p); });
     EXPECT_EQ(tested, inputs.tested()) << method.name;
   }
   EXPECT_EQ(names, gwas_methods());
   const auto& single = methods.front();
-  ASSERT_EQ(single.uniform_p.size(), 2U);
+  ASSERT_EQ(single.uniform_log10_p.size(), 2U);
   for (const auto variant : inputs.variants().rows) {
     const auto at = static_cast<std::size_t>(variant);
-    const double smallest = std::min(single.uniform_p[0][at], single.uniform_p[1][at]);
-    EXPECT_DOUBLE_EQ(single.p[at], std::min(1.0, 2 * smallest));
+    const double largest =
+        std::max(single.uniform_log10_p[0][at], single.uniform_log10_p[1][at]);
+    EXPECT_DOUBLE_EQ(single.log10_p[at], std::max(0.0, largest - std::log10(2)));
   }
   // A flow that knows the relationship is another one than a flow that does not.
   const auto first = static_cast<std::size_t>(inputs.variants().rows.front());
-  EXPECT_NE(methods[2].p[first], methods[3].p[first]);
-  EXPECT_NE(methods[3].p[first], methods[5].p[first]);
+  EXPECT_NE(methods[2].log10_p[first], methods[3].log10_p[first]);
+  EXPECT_NE(methods[3].log10_p[first], methods[5].log10_p[first]);
 }
 
 /// A cohort in which methods found these numbers of loci.

@@ -1,0 +1,296 @@
+// X, Y, MT, contigs and files of other tools through the real binary.
+#include <fmt/format.h>
+
+#include "gwas_cohort.h"
+#include "kinflow/data/read_relationship.h"
+
+namespace kinflow::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// 120 people with a trait and 120 variants of given chromosomes, of which males are
+/// heterozygous at X and Y as often as others.
+class GwasChromosomes : public testing::Test {
+ protected:
+  explicit GwasChromosomes(const std::vector<std::string>& chromosomes = {"1", "2",
+                                                                          "X"})
+      : content_(random_content(120, 120, 17, chromosomes)) {
+    Random random(3);
+    std::string pheno = "FID\tIID\ty\n", k;
+    for (const auto& person : content_.people) {
+      pheno += fmt::format("{}\t{}\t{}\n", person.id.family, person.id.individual,
+                           random.normal());
+    }
+    folder_.write("p.tsv", pheno);
+  }
+
+  std::string path(const std::string& name) const { return folder_.path(name); }
+  Arguments gwas(const std::string& bfile, const Arguments& more = {}) const {
+    return Arguments{"gwas", "--bfile",   bfile, "--pheno",     path("p.tsv"), "--out",
+                     bfile,  "--threads", "1",   "--transform", "none"} +
+           more;
+  }
+  int sex(std::size_t person) const { return content_.people[person].sex; }
+  /// The rows of variants of one chromosome in a table of tests.
+  std::vector<Association> rows(const std::string& bfile,
+                                const std::string& chromosome) const {
+    std::vector<Association> found;
+    for (auto& row : associations(bfile + ".assoc.tsv")) {
+      if (row.chromosome == chromosome) found.push_back(row);
+    }
+    return found;
+  }
+  /// Expects the tests of a chromosome to be those of autosome 3 whose genotypes are
+  /// changed by hand, by change(person, count).
+  template <typename Change>
+  void expect_tests_of(const std::string& chromosome, const Change& change) {
+    const auto own = write_bed(folder_, "own", content_);
+    auto other = content_;
+    for (std::size_t v = 0; v < other.variants.size(); ++v) {
+      if (other.variants[v].chromosome != chromosome) continue;
+      other.variants[v].chromosome = "3";
+      for (std::size_t i = 0; i < other.people.size(); ++i) {
+        auto& count = other.counts[v][i];
+        count = change(i, count);
+      }
+    }
+    const auto changed = write_bed(folder_, "changed", other);
+    run_well({"grm", "--bfile", own, "--out", path("k")});
+    const Arguments same = {"--grm", path("k")};
+    outcome_ = run(gwas(own, same));
+    EXPECT_EQ(outcome_.exit_code, 0) << outcome_.err;
+    run_well(gwas(changed, same));
+    const auto found = rows(own, chromosome), expected = rows(changed, "3");
+    ASSERT_EQ(found.size(), expected.size());
+    ASSERT_GT(found.size(), 0U);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].people, expected[i].people);
+      EXPECT_EQ(std::isnan(found[i].p), std::isnan(expected[i].p));
+      if (std::isnan(found[i].p)) continue;
+      EXPECT_EQ(found[i].log10_p, expected[i].log10_p) << i;
+      EXPECT_EQ(found[i].effects, expected[i].effects) << i;
+    }
+  }
+  /// Calls of one chromosome for which counts(person, call).
+  template <typename Counts>
+  std::int64_t calls(const std::string& chromosome, const Counts& counts) const {
+    std::int64_t sum = 0;
+    for (std::size_t v = 0; v < content_.variants.size(); ++v) {
+      if (content_.variants[v].chromosome != chromosome) continue;
+      for (std::size_t i = 0; i < content_.people.size(); ++i) {
+        sum += counts(i, content_.counts[v][i]);
+      }
+    }
+    return sum;
+  }
+  void expect_warned(const std::string& text) const {
+    EXPECT_NE(outcome_.err.find(text), std::string::npos) << text << "\n"
+                                                          << outcome_.err;
+  }
+
+  TemporaryFolder folder_;
+  BedContent content_;
+  Outcome outcome_;
+};
+
+constexpr std::int8_t kNone = kMissingGenotype;
+
+TEST_F(GwasChromosomes, HeterozygousMalesOfXAreMissingAndCounted) {
+  expect_tests_of("X", [&](std::size_t i, std::int8_t count) {
+    return sex(i) == kMale && count == 1 ? kNone : count;
+  });
+  const auto impossible = calls(
+      "X", [&](std::size_t i, int count) { return sex(i) == kMale && count == 1; });
+  EXPECT_GT(impossible, 100);
+  expect_warned(
+      fmt::format("{} heterozygous calls of males in 40 variants of X", impossible));
+}
+
+TEST_F(GwasChromosomes, PeopleOfUnknownSexAreLeftOutOnX) {
+  for (std::size_t i = 0; i < 120; i += 10) content_.people[i].sex = kUnknownSex;
+  expect_tests_of("X", [&](std::size_t i, std::int8_t count) {
+    return sex(i) == kUnknownSex || (sex(i) == kMale && count == 1) ? kNone : count;
+  });
+  expect_warned("12 of 120 people have no sex in");
+  expect_warned("left out at the 40 variants of X and Y");
+}
+
+TEST_F(GwasChromosomes, AutosomesHaveNoSex) {
+  const auto own = write_bed(folder_, "own", content_);
+  run_well(gwas(own, {"--chr", "1-2"}));
+  const auto before = content_of(path("own.assoc.tsv"));
+  for (auto& person : content_.people) person.sex = kUnknownSex;
+  write_bed(folder_, "own", content_);
+  const auto outcome = run(gwas(own, {"--chr", "1-2"}));
+  EXPECT_EQ(content_of(path("own.assoc.tsv")), before);
+  EXPECT_EQ(outcome.err.find("sex"), std::string::npos) << outcome.err;
+}
+
+class GwasOfYAndMt : public GwasChromosomes {
+ protected:
+  GwasOfYAndMt() : GwasChromosomes({"1", "2", "Y", "MT"}) {}
+};
+
+TEST_F(GwasOfYAndMt, OnlyMalesHaveY) {
+  expect_tests_of("Y", [&](std::size_t i, std::int8_t count) {
+    return sex(i) != kMale || count == 1 ? kNone : count;
+  });
+  expect_warned(fmt::format("{} calls of people who are not male in Y",
+                            calls("Y", [&](std::size_t i, int count) {
+                              return sex(i) != kMale && count != kNone;
+                            })));
+  expect_warned(fmt::format("{} heterozygous calls of males in Y",
+                            calls("Y", [&](std::size_t i, int count) {
+                              return sex(i) == kMale && count == 1;
+                            })));
+  expect_warned(
+      fmt::format("{} mixed calls in MT count as half",
+                  calls("MT", [](std::size_t, int count) { return count == 1; })));
+}
+
+TEST_F(GwasOfYAndMt, MixedCallsOfMtStay) {
+  expect_tests_of("MT", [](std::size_t, std::int8_t count) { return count; });
+}
+
+TEST_F(GwasChromosomes, FrequenciesAndCallsAreThoseOfPlink) {
+  if (!has_tool("plink1.9")) GTEST_SKIP() << "plink1.9 is not installed";
+  const auto own = write_bed(folder_, "own", content_);
+  ASSERT_TRUE(run_in(folder_,
+                     "plink1.9 --bfile own --freq --nonfounders --keep-allele-order "
+                     "--allow-no-sex --out plink"));
+  outcome_ = run(gwas(own));
+  expect_warned(
+      fmt::format("{} heterozygous calls of males", lines_in(path("plink.hh"))));
+  std::istringstream lines(content_of(path("plink.frq")));
+  std::string line;
+  std::getline(lines, line);
+  for (const auto& row : associations(own + ".assoc.tsv")) {
+    std::getline(lines, line);
+    std::string chromosome, id, a1, a2, frequency;
+    std::istringstream(line) >> chromosome >> id >> a1 >> a2 >> frequency;
+    ASSERT_EQ(row.id, id);
+    EXPECT_NEAR(row.a1_frequency, std::stod(frequency), 1e-4 * row.a1_frequency + 1e-6)
+        << line;
+  }
+}
+
+// ---- contigs
+
+class GwasOfContigs : public GwasChromosomes {
+ protected:
+  /// Chromosomes 1 and 2, or only contigs, and 118 contigs of a variant each.
+  std::string write(const std::string& name, bool with_chromosomes) {
+    for (std::size_t v = 0; v < content_.variants.size(); ++v) {
+      content_.variants[v].chromosome = with_chromosomes && v < 40
+                                            ? std::to_string(1 + v / 20)
+                                            : fmt::format("scaffold_{}", v);
+    }
+    return write_bed(folder_, name, content_);
+  }
+};
+
+TEST_F(GwasOfContigs, HaveNoPartInARelationship) {
+  const auto own = write("own", true);
+  const auto out = run_well({"grm", "--bfile", own, "--out", path("k")});
+  EXPECT_NE(out.find("X, Y, MT and other names"), std::string::npos) << out;
+  run_well({"grm", "--bfile", own, "--chr", "1-2", "--out", path("of_chromosomes")});
+  EXPECT_EQ(content_of(path("k.grm.bin")), content_of(path("of_chromosomes.grm.bin")));
+  run_well({"grm", "--bfile", own, "--allow-extra-chr", "--out", path("of_all")});
+  EXPECT_NE(content_of(path("k.grm.bin")), content_of(path("of_all.grm.bin")));
+}
+
+TEST_F(GwasOfContigs, AreLeftOutTogetherOrNotAtAll) {
+  const auto own = write("own", true);
+  run_well(gwas(own, {"--loco"}));
+  const auto null = rows_of(own + ".null.tsv");
+  ASSERT_EQ(null.size(), 4U);
+  EXPECT_EQ(null[1].front(), "1");
+  EXPECT_EQ(null[2].front(), "2");
+  EXPECT_EQ(null[3].front(), "none");
+  EXPECT_EQ(associations(own + ".assoc.tsv").size(), 120U);
+  // The same from files: contigs take the matrix of all autosomes.
+  const auto computed = p_of(own + ".assoc.tsv");
+  run_well({"grm", "--bfile", own, "--loco", "--out", path("k")});
+  run_well({"grm", "--bfile", own, "--out", path("k")});
+  run_well(gwas(own, {"--loco", "--grm", path("k")}));
+  expect_same_p(p_of(own + ".assoc.tsv"), computed, 1e-4);
+}
+
+TEST_F(GwasOfContigs, ManyCannotBeLeftOutOneByOne) {
+  const auto own = write("own", false);
+  expect_refusal(folder_, gwas(own, {"--loco", "--allow-extra-chr"}),
+                 {"own.bim", "at most 95 chromosomes", "--loco", "found 120",
+                  "'scaffold_119'", "--allow-extra-chr"});
+  expect_refusal(
+      folder_,
+      {"grm", "--bfile", own, "--loco", "--allow-extra-chr", "--out", path("k")},
+      {"own.bim", "at most 95 chromosomes", "found 120"});
+}
+
+TEST_F(GwasOfContigs, AloneNeedToBeCalledAutosomes) {
+  const auto own = write("own", false);
+  for (const std::string verb : {"grm", "gwas"}) {
+    const auto arguments = verb == "gwas"
+                               ? gwas(own)
+                               : Arguments{"grm", "--bfile", own, "--out", path("k")};
+    expect_refusal(folder_, arguments,
+                   {"own.bim", "autosomes (1 to 22)", "'scaffold_0'", "--chr-set",
+                    "--allow-extra-chr"});
+  }
+  run_well(gwas(own, {"--allow-extra-chr"}));
+}
+
+// ---- names of files
+
+TEST_F(GwasChromosomes, AFileOfThePrefixStandsForIt) {
+  const auto own = write_bed(folder_, "own", content_);
+  for (const std::string ending : {"", ".bed", ".bim", ".fam"}) {
+    run_well({"grm", "--bfile", own + ending, "--out", path("k" + ending)});
+    EXPECT_EQ(content_of(path("k" + ending + ".grm.bin")),
+              content_of(path("k.grm.bin")));
+  }
+  run_well({"gwas", "--bfile", own + ".bed", "--pheno", path("p.tsv"), "--transform",
+            "none", "--out", path("own")});
+  run_well(
+      {"clump", path("own.assoc.tsv"), "--bfile", own + ".bed", "--out", path("own")});
+}
+
+TEST_F(GwasChromosomes, OtherFormatsAreRefusedWithTheCommandThatConvertsThem) {
+  for (const auto& [file, command] :
+       {std::pair{"g.vcf.gz", "plink2 --vcf {}.vcf.gz --make-bed --out {}"},
+        std::pair{"g.vcf", "plink2 --vcf {}.vcf --make-bed --out {}"},
+        std::pair{"g.bcf", "plink2 --bcf {}.bcf --make-bed --out {}"},
+        std::pair{"g.pgen", "plink2 --pfile {} --make-bed --out {}"},
+        std::pair{"g.bgen", "plink2 --bgen {}.bgen ref-first --sample"}}) {
+    const auto expected = fmt::format(fmt::runtime(command), path("g"), path("g"));
+    folder_.write(file, "not looked at");
+    for (const auto& given : {path(file), path("g")}) {
+      expect_refusal(folder_, {"grm", "--bfile", given, "--out", path("k")},
+                     {expected});
+      expect_refusal(
+          folder_,
+          {"gwas", "--bfile", given, "--pheno", path("p.tsv"), "--out", path("k")},
+          {expected});
+    }
+    fs::remove(path(file));
+  }
+}
+
+TEST_F(GwasChromosomes, AFamMayHaveMorePhenotypes) {
+  const auto own = write_bed(folder_, "own", content_);
+  run_well({"grm", "--bfile", own, "--out", path("k")});
+  const auto before = content_of(path("k.grm.bin"));
+  std::string fam;
+  std::istringstream lines(content_of(path("own.fam")));
+  for (std::string line; std::getline(lines, line);) fam += line + " 1.5 NA\n";
+  folder_.write("own.fam", fam);
+  run_well({"grm", "--bfile", own, "--out", path("k")});
+  EXPECT_EQ(content_of(path("k.grm.bin")), before);
+  folder_.write("own.fam", fam.substr(0, fam.size() - 4) + "\n");
+  expect_refusal(folder_, {"grm", "--bfile", own, "--out", path("k")},
+                 {"own.fam:120", "expected 8 columns as in the first line, found 7"});
+}
+
+}  // namespace
+}  // namespace kinflow::cli
