@@ -179,9 +179,9 @@ void check_definiteness(const RelationshipFile& file,
     check.definiteness = Definiteness::indefinite;
     check.indefinite_rows = rows;
     check.errors.push_back(fmt::format(
-        "expected a positive semidefinite matrix, found a component of {} rows that is "
+        "expected a positive semidefinite matrix, found a component of {} that is "
         "not: {}",
-        rows.size(), row_names(file, rows)));
+        counted(rows.size(), "row"), row_names(file, rows)));
     return;
   }
   if (left_out == 0) return;
@@ -270,8 +270,8 @@ void require_positive_semidefinite(const RelationshipFile& file,
     if (smallest >= -kRounding * static_cast<double>(rows.size()) * largest) continue;
     throw InputError(fmt::format(
         "{}: expected a positive semidefinite matrix, found the smallest eigenvalue "
-        "{:.4g} in a component of {} rows, mostly at {}{}",
-        file.source, smallest, rows.size(),
+        "{:.4g} in a component of {}, mostly at {}{}",
+        file.source, smallest, counted(rows.size(), "row"),
         row_names(file, heaviest_rows(rows, spectrum.first)),
         file.is_sparse()
             ? "; a lower --sparsify keeps more of the matrix, a higher one "

@@ -12,8 +12,6 @@
 namespace kinflow {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
 char delimiter_of(std::string_view header) {
   if (header.find('\t') != header.npos) return '\t';
   return header.find(',') != header.npos ? ',' : ' ';
@@ -37,9 +35,6 @@ void DelimitedLines::read_header() {
       throw InputError(source() + ": expected a header and rows, found an empty file");
     }
     line = lines_.line();
-    if (lines_.number() == 1 && line.starts_with(kByteOrderMark)) {
-      line.remove_prefix(kByteOrderMark.size());
-    }
   } while (line.starts_with("##"));
   delimiter_ = delimiter_of(line);
   split(line);

@@ -38,6 +38,14 @@ void check_minus_nine(const PrincipalComponents& file, MinusNine minus_nine,
                  : "a number, found -9, a missing value"));
 }
 
+void require_components(const std::string& path, std::int64_t columns) {
+  if (columns >= 2) return;
+  throw InputError(
+      fmt::format("{}: expected at least 2 principal components beside the ids, "
+                  "found {}",
+                  path, std::max<std::int64_t>(0, columns)));
+}
+
 PrincipalComponents read_eigenvec(const std::string& path, MinusNine minus_nine) {
   PrincipalComponents result;
   result.source = path;
@@ -53,6 +61,7 @@ PrincipalComponents read_eigenvec(const std::string& path, MinusNine minus_nine)
       if (first == "#iid" || first == "iid") id_cells = 1;
       result.columns =
           static_cast<std::int64_t>(width) - static_cast<std::int64_t>(id_cells);
+      require_components(path, result.columns);
       if (first == "#fid" || first == "fid" || id_cells == 1) continue;
     }
     if (cells.size() != width) {
@@ -129,12 +138,7 @@ PrincipalComponents read_principal_components(
                     ? read_eigenvec(path, minus_nine)
                     : read_component_table(path, id_columns, minus_nine);
   if (result.rows == 0) throw InputError(path + ": expected rows, found none");
-  if (result.columns < 2) {
-    throw InputError(
-        fmt::format("{}: expected at least 2 principal components beside the ids, "
-                    "found {}",
-                    path, std::max<std::int64_t>(0, result.columns)));
-  }
+  require_components(path, result.columns);
   if (!result.ids.empty()) check_sample_ids(result.ids, path);
   return result;
 }

@@ -19,6 +19,7 @@
 #include "kinflow/data/cells.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/npy.h"
+#include "kinflow/data/text_lines.h"
 
 namespace kinflow {
 
@@ -95,7 +96,6 @@ class TextTableSource final : public TableReader::Source {
   }
 
  private:
-  static constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   /// A table may end in these.
   static constexpr std::string_view kBlanks = " \r\n";
 

@@ -75,6 +75,9 @@ bool TextLines::next() {
     throw InputError(source_ + ": not a file of text: found a NUL byte");
   }
   if (line_.ends_with('\r')) line_.remove_suffix(1);
+  if (number_ == 1 && line_.starts_with(kByteOrderMark)) {
+    line_.remove_prefix(kByteOrderMark.size());
+  }
   return true;
 }
 

@@ -10,9 +10,12 @@
 
 namespace kinflow {
 
+/// What some programs write before a text in UTF-8.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 /// Walks over the lines of a text without holding all of it; gzipped bytes are unzipped
-/// on the way (UnzippedBytes). InputError for a file that cannot be read or unzipped,
-/// and for a NUL byte.
+/// on the way (UnzippedBytes), and a byte order mark is dropped. InputError for a file
+/// that cannot be read or unzipped, and for a NUL byte.
 class TextLines {
  public:
   explicit TextLines(const std::string& path);

@@ -61,7 +61,7 @@ void append_number(std::string& line, double value) {
 }
 
 // "a, b or c", in upper case.
-std::string listed(std::span<const std::string_view> names) {
+std::string in_words(std::span<const std::string_view> names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     text += i == 0 ? "" : i + 1 < names.size() ? ", " : " or ";
@@ -127,7 +127,7 @@ void AssociationReader::find_p(const std::string& wanted) {
     fail(
         fmt::format("expected a column of p-values ({}) or of -log10 of p-values ({}), "
                     "found none",
-                    listed(kPNames), listed(kLog10PNames)));
+                    in_words(kPNames), in_words(kLog10PNames)));
   }
   const Column column = require(wanted, {}, "p-values");
   const bool is_logarithm = std::find(kLog10PNames.begin(), kLog10PNames.end(),
@@ -176,7 +176,7 @@ AssociationReader::Column AssociationReader::require(
   const auto& header = lines_.header();
   if (wanted.empty()) {
     if (const Column found = find(names)) return found;
-    fail(fmt::format("expected a column of {} ({}), found none", what, listed(names)));
+    fail(fmt::format("expected a column of {} ({}), found none", what, in_words(names)));
   }
   const auto found = std::find(header.begin(), header.end(), wanted);
   if (found == header.end()) {

@@ -106,6 +106,11 @@ bool holds_same(const std::string& path, const RelationshipFile& relationship) {
                     });
 }
 
+/// A name for the null models of a part, fit for a file.
+std::string name_of_kept(const TestedPart& part) {
+  return std::to_string(part.variants.front());
+}
+
 class Study {
  public:
   Study(const GwasRequest& request, const GwasViews& views,
@@ -285,51 +290,63 @@ class Study {
   void test(const std::vector<TraitSet>& sets, PartialResults& partial) {
     // The last digits of a decomposition depend on the threads of BLAS.
     const BlasInCallingThread one_thread;
-    const auto covariates =
-        with_intercept(inputs_.people().covariates, inputs_.count());
     if (partial.done() > 0) {
       log_.info("going on after " + counted(partial.done(), "variant"));
     }
-    std::int64_t end_of_group = 0;
+    std::int64_t end = 0;  // of the tests up to the group or part
     ScanPace pace{.set_up_start = Clock::now(),
                   .groups_left = std::ssize(inputs_.groups())};
     const auto is_wanted = [&](const VariantGroup& group) {
-      end_of_group += static_cast<std::int64_t>(group.variants.size());
       can_go_on_ = false;
       --pace.groups_left;
-      return end_of_group > partial.done();
+      if (end + group.tested() > partial.done()) return true;
+      end += group.tested();
+      return false;
     };
     inputs_.visit_groups(is_wanted, [&](const VariantGroup& group,
                                         std::vector<double> relationship) {
-      const AssociationTests tests(std::move(relationship), sets, covariates,
-                                   request_.test);
-      can_go_on_ = partial.done() > 0;
-      partial.keep(group.name, null_model_rows(group.name, tests.null_models()));
-      warn_of_null_models(tests.null_models(), group.name, log_);
-      // Whole blocks alone: the last digits of a test may depend on its block.
-      const auto start_of_group =
-          end_of_group - static_cast<std::int64_t>(group.variants.size());
-      const auto done = (partial.done() - start_of_group) / kScanBlock * kScanBlock;
-      partial.keep_first(start_of_group + done);
-      pace.set_up_seconds += seconds_since(pace.set_up_start);
+      center_relationship(relationship, inputs_.count());
+      std::optional<RelationshipEigen> eigen =
+          eigen_of_relationship(std::move(relationship), inputs_.count());
       ++pace.set_ups;
-      scan_variants(inputs_.genotypes(), inputs_.people().people,
-                    std::span(group.variants).subspan(static_cast<std::size_t>(done)),
-                    tests,
-                    {.threads = request_.threads,
-                     .autosomes = request_.data.variants.autosomes,
-                     .stop = stop_},
-                    [&](const ScannedBlock& block) {
-                      partial.append(block);
-                      can_go_on_ = true;
-                      report_progress(partial.done(), pace, group.name);
-                    });
-      pace.time_left.begin_set_up();
-      pace.set_up_start = Clock::now();
+      for (const auto& part : group.parts) {
+        const auto first = end;
+        end += static_cast<std::int64_t>(part.variants.size());
+        if (end <= partial.done()) continue;
+        const AssociationTests tests(*eigen, sets, inputs_.covariates_of(part),
+                                     request_.test);
+        if (&part == &group.parts.back()) eigen.reset();
+        can_go_on_ = partial.done() > 0;
+        partial.keep(name_of_kept(part), null_model_rows({.left_out = group.name,
+                                                          .adds_sex = part.adds_sex},
+                                                         tests.null_models()));
+        warn_of_null_models(tests.null_models(), group.name, log_);
+        // Whole blocks alone: the last digits of a test may depend on its block.
+        const auto done = (partial.done() - first) / kScanBlock * kScanBlock;
+        partial.keep_first(first + done);
+        pace.set_up_seconds += seconds_since(pace.set_up_start);
+        scan_variants(inputs_.genotypes(), inputs_.people().people,
+                      std::span(part.variants).subspan(static_cast<std::size_t>(done)),
+                      tests,
+                      {.threads = request_.threads,
+                       .autosomes = request_.data.variants.autosomes,
+                       .stop = stop_},
+                      [&](const ScannedBlock& block) {
+                        partial.append(block);
+                        can_go_on_ = true;
+                        report_progress(partial.done(), pace, group.name);
+                      });
+        pace.time_left.begin_set_up();
+        pace.set_up_start = Clock::now();
+      }
     });
     can_go_on_ = true;
     std::string null_models = null_model_header();
-    for (const auto& group : inputs_.groups()) null_models += partial.kept(group.name);
+    for (const auto& group : inputs_.groups()) {
+      for (const auto& part : group.parts) {
+        null_models += partial.kept(name_of_kept(part));
+      }
+    }
     write_file_atomically(request_.out + ".null.tsv", null_models);
     add_file(request_.out + ".null.tsv");
   }
@@ -379,8 +396,10 @@ class Study {
                                 Association::kUnknown);
     std::size_t next = 0;
     for (const auto& group : inputs_.groups()) {
-      for (const auto variant : group.variants) {
-        log10_p[static_cast<std::size_t>(variant)] = partial.log10_p(number)[next++];
+      for (const auto& part : group.parts) {
+        for (const auto variant : part.variants) {
+          log10_p[static_cast<std::size_t>(variant)] = partial.log10_p(number)[next++];
+        }
       }
     }
     summarize(log10_p, set, method);

@@ -153,6 +153,7 @@ GwasInputs::GwasInputs(const GwasData& data)
       people_.traits, with_intercept(people_.covariates, count()), count(),
       {.traits = data_.traits.path, .covariates = data_.covariates.path});
   choose_all_variants();
+  if (haploid_calls_.x_variants > 0) find_sex();
   make_groups();
   check_relationships();
 }
@@ -226,23 +227,22 @@ void GwasInputs::choose_all_variants() {
 
 void GwasInputs::make_groups() {
   if (!data_.leave_chromosome_out) {
-    groups_.push_back({"", variants_.rows});
+    groups_.push_back({"", parts_of(variants_.rows)});
     return;
   }
-  VariantGroup rest;
+  std::vector<std::int64_t> rest;
   for (auto& one :
        by_chromosome(*genotypes_, variants_.rows, data_.variants.autosomes)) {
     if (is_in_relationships(one.name, data_.variants)) {
-      groups_.push_back({one.name, std::move(one.variants)});
+      groups_.push_back({one.name, parts_of(one.variants)});
     } else {
-      rest.variants.insert(rest.variants.end(), one.variants.begin(),
-                           one.variants.end());
+      rest.insert(rest.end(), one.variants.begin(), one.variants.end());
     }
   }
   if (!groups_.empty()) {
     check_left_out(*genotypes_, groups_.size(), groups_.back().name);
   }
-  if (!rest.variants.empty()) groups_.push_back(std::move(rest));
+  if (!rest.empty()) groups_.push_back({"", parts_of(rest)});
 }
 
 void GwasInputs::check_relationships() {
@@ -303,6 +303,64 @@ std::vector<std::string> GwasInputs::files() const {
     if (!found.ids.empty()) files.push_back(found.ids);
   }
   return files;
+}
+
+void GwasInputs::find_sex() {
+  // The share of its variance that covariates which do not determine it must leave.
+  constexpr double kLeastLeft = 1e-6;
+  std::vector<double> values;
+  double sum = 0, known = 0;
+  for (const auto person : people_.people) {
+    const int sex = genotypes_->people()[static_cast<std::size_t>(person)].sex;
+    values.push_back(sex);
+    if (sex == kUnknownSex) continue;
+    sum += sex;
+    ++known;
+  }
+  if (known == 0) return;
+  // At X their genotypes are missing.
+  std::replace(values.begin(), values.end(), double{kUnknownSex}, sum / known);
+  const NamedColumns sex{{"sex"}, std::move(values)};
+  const auto square_sum = [](const NamedColumns& columns) {
+    return std::inner_product(columns.values.begin(), columns.values.end(),
+                              columns.values.begin(), 0.0);
+  };
+  const auto covariates = standardize(people_.covariates, count()).columns;
+  const double all = square_sum(residuals(sex, with_intercept({}, count()), count()));
+  const double left =
+      square_sum(residuals(sex, with_intercept(covariates, count()), count()));
+  if (all > 0 && left > kLeastLeft * all) sex_ = sex;
+}
+
+std::vector<TestedPart> GwasInputs::parts_of(
+    const std::vector<std::int64_t>& variants) const {
+  TestedPart plain, of_x{.adds_sex = true, .variants = {}};
+  for (const auto variant : variants) {
+    const auto& name =
+        genotypes_->variants()[static_cast<std::size_t>(variant)].chromosome;
+    const bool is_x =
+        chromosome(name, data_.variants.autosomes).kind == ChromosomeKind::x;
+    (is_x && !sex_.names.empty() ? of_x : plain).variants.push_back(variant);
+  }
+  std::vector<TestedPart> parts;
+  for (auto* part : {&plain, &of_x}) {
+    if (!part->variants.empty()) parts.push_back(std::move(*part));
+  }
+  return parts;
+}
+
+NamedColumns GwasInputs::covariates_of(const TestedPart& part) const {
+  return with_intercept(
+      part.adds_sex ? side_by_side(people_.covariates, sex_) : people_.covariates,
+      count());
+}
+
+std::int64_t VariantGroup::tested() const {
+  std::int64_t sum = 0;
+  for (const auto& part : parts) {
+    sum += static_cast<std::int64_t>(part.variants.size());
+  }
+  return sum;
 }
 
 std::int64_t GwasInputs::tested() const {

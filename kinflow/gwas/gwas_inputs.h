@@ -15,12 +15,22 @@
 
 namespace kinflow {
 
+/// Variants that are tested with the same covariates.
+struct TestedPart {
+  /// With the sex of the .fam beside the covariates that are given: of X, where alleles
+  /// are counted by sex, so that a trait that differs by sex would seem associated.
+  bool adds_sex = false;
+  std::vector<std::int64_t> variants;
+};
+
 /// Variants that are tested with the same relationship.
 struct VariantGroup {
   /// Of the chromosome that is left out; empty: none is, because that of the variants
   /// has no part in the relationship or all have the same.
   std::string name;
-  std::vector<std::int64_t> variants;
+  std::vector<TestedPart> parts;  ///< none is empty
+
+  std::int64_t tested() const;
 };
 
 /// What was read and chosen, checked against each other.
@@ -48,6 +58,8 @@ class GwasInputs {
   /// The variants in the order in which they are tested.
   const std::vector<VariantGroup>& groups() const { return groups_; }
   std::int64_t tested() const;
+  /// The intercept and the covariates of a part.
+  NamedColumns covariates_of(const TestedPart& part) const;
   /// Variants behind the relationship; none where it comes from a file.
   const std::vector<std::int64_t>& relationship_variants() const {
     return relationship_variants_;
@@ -76,6 +88,11 @@ class GwasInputs {
   void choose_people_with_tables(const std::vector<std::int64_t>& candidates);
   void choose_all_variants();
   void make_groups();
+  /// The variants in one part, or in two where there are some of X and sex is to be
+  /// added.
+  std::vector<TestedPart> parts_of(const std::vector<std::int64_t>& variants) const;
+  /// The sex of the people, where it varies and the covariates do not have it.
+  void find_sex();
   void check_relationships();
   std::string file_of(const VariantGroup& group) const;
   /// True for names of one chromosome, such as 1 and chr1.
@@ -93,6 +110,7 @@ class GwasInputs {
   Chosen variants_;
   std::vector<std::int64_t> relationship_variants_;
   HaploidCalls haploid_calls_;
+  NamedColumns sex_;  // a column to add for variants of X; without: none is to be
   std::vector<VariantGroup> groups_;
   std::optional<RelationshipSums> sums_;   // of relationship_variants_ once asked for
   std::optional<RelationshipFile> given_;  // as in the file

@@ -20,20 +20,23 @@ std::string triangle(const std::vector<double>& matrix, std::size_t order) {
 }  // namespace
 
 std::string null_model_header() {
-  return "LEFT_OUT\tSET\tTRAITS\tLOG_LIKELIHOOD\tVG\tVE\tITERATIONS\tCONVERGED\n";
+  return "LEFT_OUT\tADDED\tSET\tTRAITS\tLOG_"
+         "LIKELIHOOD\tVG\tVE\tITERATIONS\tCONVERGED\n";
 }
 
-std::string null_model_rows(const std::string& left_out,
+std::string null_model_rows(const NullModelPlace& place,
                             const std::vector<NullModel>& models) {
   std::string rows;
   for (const auto& model : models) {
     const auto order = model.traits.size();
     const auto& variances = model.fit.variances;
-    rows += fmt::format(
-        "{}\t{}\t{}\t{:.10g}\t{}\t{}\t{}\t{}\n", left_out.empty() ? "none" : left_out,
-        model.set, fmt::join(model.traits, ";"), model.fit.log_likelihood,
-        triangle(variances.genetic, order), triangle(variances.residual, order),
-        model.fit.iterations, model.fit.has_converged ? "yes" : "no");
+    rows += fmt::format("{}\t{}\t{}\t{}\t{:.10g}\t{}\t{}\t{}\t{}\n",
+                        place.left_out.empty() ? "none" : place.left_out,
+                        place.adds_sex ? "sex" : "none", model.set,
+                        fmt::join(model.traits, ";"), model.fit.log_likelihood,
+                        triangle(variances.genetic, order),
+                        triangle(variances.residual, order), model.fit.iterations,
+                        model.fit.has_converged ? "yes" : "no");
   }
   return rows;
 }

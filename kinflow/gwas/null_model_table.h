@@ -8,13 +8,19 @@
 
 namespace kinflow {
 
-/// LEFT_OUT SET TRAITS LOG_LIKELIHOOD VG VE ITERATIONS CONVERGED, with tabs between.
+/// LEFT_OUT ADDED SET TRAITS LOG_LIKELIHOOD VG VE ITERATIONS CONVERGED, with tabs
+/// between.
 std::string null_model_header();
+
+/// Which variants the models are for.
+struct NullModelPlace {
+  std::string left_out;   ///< chromosome; empty: none
+  bool adds_sex = false;  ///< beside the covariates, for variants of X
+};
 
 /// A row for each model. VG and VE are lower triangles, row by row, with ';' between
 /// their entries, like the names of the traits.
-/// @param left_out  the chromosome; empty: none
-std::string null_model_rows(const std::string& left_out,
+std::string null_model_rows(const NullModelPlace& place,
                             const std::vector<NullModel>& models);
 
 }  // namespace kinflow

@@ -82,6 +82,14 @@ void warn_of_haploid_calls(const GwasInputs& inputs, Logger& logger) {
                       "missing, and males count 0 or 2 there; variants of the "
                       "pseudoautosomal regions should be named XY (plink2 --split-par)",
                       calls.x_variants));
+  for (const auto& group : inputs.groups()) {
+    for (const auto& part : group.parts) {
+      if (!part.adds_sex) continue;
+      logger.info(fmt::format(
+          "{} variants of X are tested with the sex of {}.fam as one more covariate",
+          part.variants.size(), inputs.data().bfile));
+    }
+  }
   warn_of(calls.unknown_sex,
           fmt::format("of {} people have no sex in {}.fam and are left out at the {} "
                       "variants of X and Y",
@@ -117,6 +125,11 @@ GwasNeeds estimate_needs(const GwasRequest& request, const GwasInputs& inputs) {
   const double single = float_rate(), full = double_rate();
   GwasNeeds needs;
   double matrices = 3.5;
+  // Eigenvectors that a second part of a group needs.
+  const bool has_parts =
+      std::any_of(inputs.groups().begin(), inputs.groups().end(),
+                  [](const VariantGroup& group) { return group.parts.size() > 1; });
+  if (has_parts) matrices += 1;
   if (inputs.relationship_is_computed() && request.data.leave_chromosome_out) {
     matrices += 2;
   }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/input_file.h"
 #include "kinflow/data/in_quotes.h"
@@ -156,8 +157,8 @@ ImageSource images_in_person_folders(const ImageRequest& request, ImageReport& r
   if (!root.images.empty()) {
     throw InputError(fmt::format(
         "{}: expected a folder for each person, or a table of ids (--ids), found {} "
-        "images and no folders",
-        request.path, root.images.size()));
+        "and no folders",
+        request.path, counted(root.images.size(), "image")));
   }
   report.ignored = root.others;
   ImageSource source;

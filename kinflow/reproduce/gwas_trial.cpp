@@ -8,6 +8,7 @@
 
 #include "kinflow/data/write_relationship.h"
 #include "kinflow/genetics/association_scan.h"
+#include "kinflow/genetics/relationship_eigen.h"
 #include "kinflow/genetics/trait_values.h"
 #include "kinflow/gwas/trait_sets.h"
 
@@ -29,7 +30,6 @@ class Trial {
       : trial_(trial),
         inputs_(inputs),
         logger_(logger),
-        covariates_(with_intercept(inputs.people().covariates, inputs.count())),
         residuals_(residuals_of(inputs)) {}
 
   std::vector<GwasTrialMethod> run() {
@@ -40,19 +40,24 @@ class Trial {
     inputs_.visit_groups(
         [](const VariantGroup&) { return true; },
         [&](const VariantGroup& group, std::vector<double> relationship) {
-          const AssociationTests tests(std::move(relationship), sets_, covariates_,
-                                       TestKind::score);
-          scan_variants(
-              inputs_.genotypes(), inputs_.people().people, group.variants, tests,
-              {.autosomes = trial_.data.variants.autosomes, .stop = trial_.stop},
-              [&](const ScannedBlock& block) {
-                for (std::size_t s = 0; s < sets_.size(); ++s) {
-                  for (std::size_t i = 0; i < block.variants.size(); ++i) {
-                    log10_p[s][static_cast<std::size_t>(block.variants[i])] =
-                        block.log10_p[s][i];
+          center_relationship(relationship, inputs_.count());
+          const auto eigen =
+              eigen_of_relationship(std::move(relationship), inputs_.count());
+          for (const auto& part : group.parts) {
+            const AssociationTests tests(eigen, sets_, inputs_.covariates_of(part),
+                                         TestKind::score);
+            scan_variants(
+                inputs_.genotypes(), inputs_.people().people, part.variants, tests,
+                {.autosomes = trial_.data.variants.autosomes, .stop = trial_.stop},
+                [&](const ScannedBlock& block) {
+                  for (std::size_t s = 0; s < sets_.size(); ++s) {
+                    for (std::size_t i = 0; i < block.variants.size(); ++i) {
+                      log10_p[s][static_cast<std::size_t>(block.variants[i])] =
+                          block.log10_p[s][i];
+                    }
                   }
-                }
-              });
+                });
+          }
         });
     return methods(std::move(log10_p));
   }
@@ -119,7 +124,7 @@ class Trial {
   const GwasTrial& trial_;
   GwasInputs& inputs_;
   Logger& logger_;
-  NamedColumns covariates_, residuals_;
+  NamedColumns residuals_;
   std::vector<TraitSet> sets_;
 };
 

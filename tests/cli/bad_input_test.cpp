@@ -61,7 +61,7 @@ TEST_F(BadInput, AMissingTimeIsAMissingValue) {
   expect_refused(arguments, {table + ":9", "'t'", "--drop-missing"});
   const auto dropped = run(arguments + Arguments{"--drop-missing"});
   EXPECT_EQ(dropped.exit_code, 0);
-  EXPECT_NE(dropped.err.find("1 rows with missing values"), std::string::npos);
+  EXPECT_NE(dropped.err.find("1 row with missing values"), std::string::npos);
 }
 
 TEST_F(BadInput, FilesThatCannotBeReadAsTables) {

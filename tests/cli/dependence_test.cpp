@@ -299,6 +299,9 @@ TEST_F(Families, WrongCombinationsAreRefused) {
           {"--correlation", "--group alone"});
   refused({"--relationship", fam, "--id", "person", "--cache", path("nowhere")},
           {"--cache", "nowhere"});
+  const auto ids_alone = folder_.write("ids.eigenvec", "a\nb\n");
+  refused({"--relationship-pcs", ids_alone, "--id", "person"},
+          {"ids.eigenvec", "at least 2 principal components"});
   // Scores need what the model learned, or values in its place.
   fitted("run", {"--group", "family"});
   expect_refusal(

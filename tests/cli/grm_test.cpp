@@ -58,6 +58,22 @@ TEST_F(Grm, WritesTheMatrixOfTheVariantsThatPass) {
   EXPECT_EQ(content_of(path("own.grm.N.bin")).size(), 4U * 60 * 61 / 2);
 }
 
+TEST_F(Grm, AByteOrderMarkBelongsToNobodysId) {
+  std::string people;
+  for (std::size_t i = 0; i < 20; ++i) {
+    const auto& id = content_.people[i].id;
+    people += id.family + " " + id.individual + "\n";
+  }
+  const auto matrix = [&](const std::string& keep) {
+    run_well({"grm", "--bfile", prefix_, "--keep", keep, "--out", path("own")});
+    return read_relationship(path("own"));
+  };
+  const auto plain = matrix(folder_.write("plain", people));
+  const auto marked = matrix(folder_.write("marked", "\xef\xbb\xbf" + people));
+  EXPECT_EQ(plain.rows, 20);
+  expect_same(marked, plain);
+}
+
 TEST_F(Grm, WritesGemmasFiles) {
   const Arguments base = {"grm", "--bfile", prefix_, "--chr",
                           "1-2", "--gemma", "--out", path("own")};

@@ -128,7 +128,7 @@ TEST(ImageRefusals, BadImagesAreRefusedAndNothingIsWritten) {
   expect_refusal(folder, fit(corrupt), {"zoe/1.png"});
   const auto skipped = run(fit(corrupt, {"--skip-corrupt", "--epochs", "1"}));
   EXPECT_EQ(skipped.exit_code, 0) << skipped.err;
-  EXPECT_NE(skipped.err.find("1 images skipped"), std::string::npos) << skipped.err;
+  EXPECT_NE(skipped.err.find("1 image skipped"), std::string::npos) << skipped.err;
   expect_refusal(folder, fit_of(out, {"--batch-size", "4000"}),
                  {"already holds a run"});
   const auto other = folder.path("other");

@@ -40,7 +40,7 @@ TEST(CheckRelationship, AsymmetryAndBadDiagonalsAreNamed) {
   const auto check = check_relationship(named("1 0 0\n0 0 0\n0 0 -1\n"));
   EXPECT_EQ(check.bad_diagonals, 2);
   EXPECT_EQ(check.errors.front(),
-            "expected a positive diagonal, found 2 entries that are not: row 2 ('b'), "
+            "expected a positive diagonal, found 2 entries at or below 0: row 2 ('b'), "
             "row 3 ('c')");
   EXPECT_EQ(check.definiteness, Definiteness::unknown);
 }
@@ -156,7 +156,7 @@ TEST(RequirePositiveSemidefinite, TwinsAndRowsOfZeroAreNoFault) {
       require_positive_semidefinite(sparsify(named("1 1 0\n1 1 0\n0 0 0\n"), 0)));
   EXPECT_EQ(input_error_of([] { require_positive_semidefinite(named("1 0\n0 -1\n")); }),
             "g.txt: expected a positive semidefinite matrix, found the smallest "
-            "eigenvalue -1 in a component of 1 rows, mostly at row 2 ('b')");
+            "eigenvalue -1 in a component of 1 row, mostly at row 2 ('b')");
 }
 
 TEST(RequirePositiveSemidefinite, RoundingPassesAndMoreThanRoundingDoesNot) {

@@ -20,6 +20,8 @@ TEST(PrincipalComponents, FilesOfPlinkAndGctaAreReadWithTheirIds) {
   const Ids both = {{"f", "a"}, {"", "b"}};
   for (const std::string text : {"f a 1 -2.5\n0 b 3e-2 4\n",
                                  "#FID\tIID\tPC1\tPC2\nf\ta\t1\t-2.5\n0\tb\t0.03\t4\n",
+                                 "\xef\xbb\xbf"
+                                 "f a 1 -2.5\n0 b 0.03 4\n",
                                  "FID IID PC1 PC2\nf a 1 -2.5\n0 b 0.03 4"}) {
     const auto read =
         read_principal_components(folder.write("c.eigenvec", text), {"ignored"});
@@ -61,6 +63,9 @@ TEST(PrincipalComponents, WhatIsWrongIsNamed) {
   EXPECT_EQ(
       eigenvec("f a 1\n"),
       path + ": expected at least 2 principal components beside the ids, found 1");
+  EXPECT_EQ(
+      eigenvec("a\nb\n"),
+      path + ": expected at least 2 principal components beside the ids, found 0");
   EXPECT_EQ(eigenvec("#FID IID PC1 PC2\n"), path + ": expected rows, found none");
   EXPECT_EQ(eigenvec(""), path + ": expected rows, found none");
   EXPECT_EQ(eigenvec("f a 1 2\nf a 3 4\n"),

@@ -165,7 +165,7 @@ TEST(PeopleTable, MinusNineIsTakenWithCare) {
   const std::string clear = "IID y\nI1 -9\nI2 -7.9\nI3 5\n";
   const auto careful = traits_of(clear);
   expect_same(careful.numbers.values, {kNone, -7.9, 5});
-  EXPECT_EQ(careful.notes, (Texts{"f: trait 'y': 1 values of -9 taken as missing"}));
+  EXPECT_EQ(careful.notes, (Texts{"f: trait 'y': 1 value of -9 taken as missing"}));
   const std::string doubtful = "IID y z\nI1 1 2\nI2 -9.5 4\nI3 -9 5\n";
   const std::string message =
       "f:4: column 'y': expected -9 either as a missing value or as a number, found it "
@@ -227,7 +227,7 @@ TEST(PeopleTable, CodesOfCasesAreNoted) {
   const auto table = traits_of("IID a b c d\nI1 0 1 0 1\nI2 1 2 2 1\nI3 NA -9 0 1\n");
   EXPECT_EQ(table.notes,
             (Texts{"f: trait 'a': has two values only and is taken as quantitative",
-                   "f: trait 'b': 1 values of -9 taken as missing",
+                   "f: trait 'b': 1 value of -9 taken as missing",
                    "f: trait 'b': has two values only and is taken as quantitative"}));
 }
 
@@ -435,8 +435,8 @@ TEST(CompletePeople, TooFewPeopleAreToldWithAllCounts) {
           [&] { complete_people(candidates, data.traits, &data.covariates); }),
       "f: expected at least 10 people with all traits and covariates, found 2 (9 "
       "candidates, 8 in the phenotype table, 7 in the covariate table, 3 complete "
-      "in traits, 2 complete in covariates); trait 'a' costs most, 2 people who "
-      "have all else");
+      "in traits, 2 complete in covariates); trait 'a' costs most, 2 people with "
+      "all else");
 }
 
 TEST(CompletePeople, ATraitNeedsDifferentValues) {

@@ -292,9 +292,8 @@ TEST_F(VariantFilter, KeepsTheVariantsThatPlinkKeeps) {
     cases.back().filters.least_minor_frequency = maf;
   }
   for (const double mac : {1.0, 20.0, 100.0}) {
-    VariantFilters base{.autosomes = 19};
-    base.least_minor_count = mac;
     cases.push_back({fmt::format("--mac {}", mac), base});
+    cases.back().filters.least_minor_count = mac;
   }
   for (const double geno : {0.0, 0.02, 0.1}) {
     cases.push_back({fmt::format("--geno {}", geno), base});

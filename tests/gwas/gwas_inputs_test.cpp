@@ -79,13 +79,16 @@ TEST_F(Inputs, GroupsAreChromosomes) {
     EXPECT_NEAR(matrices[2][i], all[i], 1e-9);
 }
 
-TEST_F(Inputs, ScaffoldsAreChromosomesOfTheirOwn) {
+TEST_F(Inputs, ScaffoldsAreChromosomesOfTheirOwnWhereTheUserSaysSo) {
   auto content = files_.content();
   for (std::size_t i = 0; i < content.variants.size(); ++i) {
     content.variants[i].chromosome = i < 150 ? "scaffold_1" : "scaffold_2";
   }
   write_bed(files_.folder(), "t", content);
   data_.leave_chromosome_out = true;
+  const auto message = input_error_of([&] { GwasInputs inputs(data_); });
+  EXPECT_NE(message.find("--allow-extra-chr"), message.npos) << message;
+  data_.variants.allow_extra_chr = true;
   GwasInputs inputs(data_);
   std::vector<std::vector<double>> matrices;
   inputs.visit_groups([](const VariantGroup&) { return true; },
@@ -126,7 +129,7 @@ TEST_F(Inputs, TellOfTheTables) {
   files_.folder().write("p.tsv", table + "F99\tnobody\t1\t2\n");
   const auto notes = GwasInputs(data_).notes();
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_NE(notes[0].find("1 of 61 rows"), notes[0].npos) << notes[0];
+  EXPECT_NE(notes[0].find("not in the .fam: 1 of 61"), notes[0].npos) << notes[0];
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ TEST(Preflight, NamesTwins) {
   Told told;
   report_relationship(file, told);
   EXPECT_NE(told.text.find("mean diagonal 1.0000"), told.text.npos) << told.text;
-  EXPECT_NE(told.text.find("! 1 pairs"), told.text.npos) << told.text;
+  EXPECT_NE(told.text.find("! 1 pair of people"), told.text.npos) << told.text;
   EXPECT_NE(told.text.find("'F a' and 'F b'"), told.text.npos) << told.text;
 }
 

@@ -257,7 +257,7 @@ TEST(ImageSet, FoldersThatAreNotOfPeopleAreRefused) {
   folder.add("flat/1.png");
   EXPECT_EQ(folder.error(folder.request("flat")),
             "flat: expected a folder for each person, or a table of ids (--ids), found "
-            "1 images and no folders");
+            "1 image and no folders");
   const ThreePeople people;
   people.add("faces/lost.png");
   EXPECT_EQ(people.error(people.request()),
@@ -289,9 +289,9 @@ TEST(ImageSet, HiddenFilesAndOtherNamesAreIgnoredAndCounted) {
   const auto [set, report] = read_images(folder.request());
   EXPECT_EQ(set.images(), 4);
   EXPECT_EQ(report.notes(),
-            (Names{"5 files ignored that are not named as images: '.DS_Store', '.git', "
+            (Names{"5 files ignored, not named as images: '.DS_Store', '.git', "
                    "'Thumbs.db', 'Bo/._Bo_0001.png', 'Bo/notes.txt'",
-                   "1 folders without images: 'Di'"}));
+                   "1 folder without images: 'Di'"}));
 }
 
 TEST(ImageSet, ATableSaysWhoIsOnTheImagesOfAFolder) {
