@@ -257,6 +257,8 @@ void add_training_options(CLI::App& verb, FitGiven& given) {
 }  // namespace
 
 void add_flow_options(CLI::App& verb, FitGiven& given) {
+  add_list(verb, "--allow-ties", given.request.data.allow_ties,
+           "Columns of which a flow takes many rows with one value, comma-separated");
   verb.add_option("--valid-fraction", given.request.data.valid_fraction,
                   "Share of rows held out without --valid")
       ->check(number_in(kSmallestValidFraction, kLargestValidFraction));

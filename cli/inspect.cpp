@@ -71,6 +71,7 @@ void print_json(const Model& model, const std::string& run) {
   const nlohmann::json json = {
       {"columns", model.columns},
       {"context_columns", model.context_columns},
+      {"context_levels", model.context_levels},
       {"flow", to_json(model.flow->options())},
       {"parameters", model.flow->values().size(1)},
       {"dependence", dependence_json(model.dependence)},
@@ -78,6 +79,19 @@ void print_json(const Model& model, const std::string& run) {
       {"record", model.record},
       {"history", history_json(run, valid_score_of(model.record))}};
   fmt::print("{}\n", json.dump(2));
+}
+
+// The columns, those of text with their categories.
+std::string context_line(const Model& model) {
+  std::vector<std::string> columns;
+  for (const auto& name : model.context_columns) {
+    const auto levels = model.context_levels.find(name);
+    columns.push_back(
+        levels == model.context_levels.end()
+            ? name
+            : fmt::format("{} ({})", name, fmt::join(levels->second, ", ")));
+  }
+  return fmt::format("{}", fmt::join(columns, ", "));
 }
 
 std::string flow_line(const Model& model) {
@@ -218,7 +232,7 @@ void print_text(const Model& model, const std::string& run) {
     if (!value.empty()) table.add_row({name, value});
   };
   add("columns", fmt::format("{}", fmt::join(model.columns, ", ")));
-  add("context", fmt::format("{}", fmt::join(model.context_columns, ", ")));
+  add("context", context_line(model));
   add("flow", flow_line(model));
   add("calibration", calibration_line(model));
   const auto& dependence = model.dependence;

@@ -61,6 +61,7 @@ NewRows rows_of_table(const SampleGiven& given, const DependenceRequest& request
   const auto table = read_table(given.rows_of);
   NewRows fresh{.rows = read_rows(
                     table, {.context = model.context_columns,
+                            .context_levels = model.context_levels,
                             .group = request.group,
                             .time = request.time,
                             .id = request.id,

@@ -227,7 +227,12 @@ class TextTableSource final : public TableReader::Source {
 
   void check_name(std::size_t start, const std::string& name) const {
     if (name.empty()) {
-      fail(start, fmt::format("column {} has no name", header_.names_.size() + 1));
+      const bool is_first = header_.names_.empty();
+      fail(start, fmt::format("column {} has no name{}", header_.names_.size() + 1,
+                              is_first ? "; if it numbers the rows, write the table "
+                                         "without it (pandas: index=False, R: "
+                                         "row.names=FALSE)"
+                                       : ""));
     }
     if (is_printable_utf8(name)) return;
     if (name.find('\t') != name.npos) {

@@ -51,6 +51,7 @@ void match_by_relationship(const RelationshipFile& matrix, std::int64_t observed
 ColumnChoice columns_for(const Model& model, const DependenceRequest& request) {
   return {.columns = model.columns,
           .context = model.context_columns,
+          .context_levels = model.context_levels,
           .group = request.group,
           .time = request.time,
           .id = request.id,

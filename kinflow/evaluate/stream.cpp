@@ -297,6 +297,7 @@ void draw_for_table(const Model& model, const DrawRequest& request,
     }
   }
   const ColumnChoice choice{.context = model.context_columns,
+                            .context_levels = model.context_levels,
                             .id = request.id,
                             .minus_nine = minus_nine_for(model, request.minus_nine)};
   TableWriter writer(request.out, model.columns, shown);
@@ -359,6 +360,7 @@ void transform_table(const Model& mixture, const TransformRequest& request,
                                      ? numbered_names("x", model.columns.size())
                                      : latent_names,
                       .context = model.context_columns,
+                      .context_levels = model.context_levels,
                       .drop_missing = request.drop_missing,
                       .may_drop_all = true,
                       .minus_nine = minus_nine_for(model, request.minus_nine)};

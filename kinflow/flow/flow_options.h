@@ -1,6 +1,7 @@
 // Architecture of a flow, as a user chooses it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -24,5 +25,15 @@ struct FlowOptions {
   Permutation permutation = Permutation::alternating;
   std::uint64_t permutation_seed = 0;  ///< for random permutations
 };
+
+/// The least share of rows with one value that makes a column too discrete for a flow:
+/// 0.1, or 1.6 / B where a spline of B bins finds finer steps. Both are measured, see
+/// docs/model.md.
+inline double least_tied_share(const FlowOptions& flow) {
+  constexpr double kLeastShare = 0.1, kShareTimesBins = 1.6;
+  return flow.kind == FlowKind::spline
+             ? std::min(kLeastShare, kShareTimesBins / static_cast<double>(flow.bins))
+             : kLeastShare;
+}
 
 }  // namespace kinflow

@@ -38,7 +38,6 @@
 namespace kinflow {
 namespace {
 
-
 void warn_of_null_models(const std::vector<NullModel>& models, const std::string& group,
                          Logger& logger) {
   const std::string without = group.empty() ? "" : " without chromosome " + group;
@@ -212,6 +211,7 @@ class Study {
     check_names();
     check_tied_traits(inputs_, request_.transform);
     if (is_adjusted() && !inputs_.relationship_is_computed()) make_flow_relationship();
+    if (has_flow()) check_flow_traits(request_, inputs_);
     const auto check = [&](const TraitSet& set) {
       check_traits_and_covariates(
           set.traits, with_intercept(inputs_.people().covariates, inputs_.count()),

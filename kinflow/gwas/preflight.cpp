@@ -17,6 +17,7 @@
 #include "kinflow/genetics/association_scan.h"
 #include "kinflow/genetics/trait_values.h"
 #include "kinflow/gwas/tied_traits.h"
+#include "kinflow/gwas/trait_sets.h"
 
 namespace kinflow {
 namespace {
@@ -61,6 +62,12 @@ void warn_of_traits(const GwasInputs& inputs, const TraitCorrelations& together,
         "the traits are close to a linear combination of each other (condition "
         "{:.3g}); the test that they share will be unstable",
         together.condition));
+  }
+  const auto columns = traits_as_read(inputs);
+  for (const auto& far : far_values(columns)) {
+    const auto& id = inputs.ids()[static_cast<std::size_t>(far.row)];
+    logger.warning(
+        describe(far, columns, fmt::format("{}: {}", columns.source, in_quotes(id))));
   }
   if (const auto advised = 100 * traits * traits;
       traits > 1 && inputs.count() < advised) {

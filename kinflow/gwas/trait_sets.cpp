@@ -1,9 +1,12 @@
 // Residuals, normal scores and latents.
 #include "kinflow/gwas/trait_sets.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kinflow/core/blas_threads.h"
+#include "kinflow/core/error.h"
+#include "kinflow/data/in_quotes.h"
 #include "kinflow/genetics/trait_values.h"
 #include "kinflow/gwas/study_files.h"
 
@@ -14,7 +17,34 @@ void add_to_names(NamedColumns& columns, const std::string& ending) {
   for (auto& name : columns.names) name += ending;
 }
 
+bool is_among(const std::string& name, const std::vector<std::string>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 }  // namespace
+
+ColumnsView traits_as_read(const GwasInputs& inputs) {
+  const auto& traits = inputs.people().traits;
+  return {.source = inputs.data().traits.path,
+          .names = traits.names,
+          .rows = inputs.count(),
+          .values = traits.values.data(),
+          .row_stride = 1,
+          .column_stride = inputs.count()};
+}
+
+void check_flow_traits(const GwasRequest& request, const GwasInputs& inputs) {
+  const auto traits = traits_as_read(inputs);
+  for (const auto& name : request.flow.data.allow_ties) {
+    if (is_among(name, traits.names)) continue;
+    throw InputError("--allow-ties: expected traits, found " + in_quotes(name));
+  }
+  check_redundancy(traits);
+  check_ties(traits, {.share = least_tied_share(request.flow.flow),
+                      .allowed = request.flow.data.allow_ties,
+                      .advice = "leave them out (--pheno-name), test them without a "
+                                "flow (--transform rank-normal)"});
+}
 
 NamedColumns residuals_of(const GwasInputs& inputs) {
   const BlasInCallingThread one_thread;
@@ -38,12 +68,20 @@ FlowTraits flow_traits(const GwasRequest& request, const GwasInputs& inputs,
     add_to_names(traits, "_score");
   }
   const bool is_given = relationship == inputs.data().relationship;
+  auto fit = request.flow;
+  auto& allowed = fit.data.allow_ties;
+  allowed.clear();
+  for (std::size_t i = 0; i < traits.names.size(); ++i) {
+    if (is_among(people.traits.names[i], request.flow.data.allow_ties)) {
+      allowed.push_back(traits.names[i]);
+    }
+  }
   return {.traits = std::move(traits),
           .context = in_context ? people.covariates : NamedColumns{},
           .ids = inputs.ids(),
           .relationship = relationship,
           .relationship_ids = is_given ? inputs.data().relationship_ids : "",
-          .fit = request.flow,
+          .fit = std::move(fit),
           .table = request.out + ".traits.tsv",
           .directory = model_of(request.out)};
 }

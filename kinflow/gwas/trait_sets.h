@@ -5,12 +5,19 @@
 #include <string>
 
 #include "kinflow/core/log.h"
+#include "kinflow/data/check_columns.h"
 #include "kinflow/genetics/association_tests.h"
 #include "kinflow/gwas/flow_traits.h"
 #include "kinflow/gwas/gwas_inputs.h"
 #include "kinflow/gwas/gwas_request.h"
 
 namespace kinflow {
+
+/// The traits of the people who are analysed, as they are in the table.
+ColumnsView traits_as_read(const GwasInputs& inputs);
+/// InputError where a flow cannot learn them; see data/check_columns.h. What covariates
+/// leave of a trait with ties has none, but is no less discrete.
+void check_flow_traits(const GwasRequest& request, const GwasInputs& inputs);
 
 /// What a regression on the covariates leaves of the traits.
 NamedColumns residuals_of(const GwasInputs& inputs);

@@ -9,6 +9,7 @@
 
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
+#include "kinflow/data/check_columns.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/shared_rows.h"
 #include "kinflow/data/table.h"
@@ -16,14 +17,20 @@
 namespace kinflow {
 namespace {
 
+[[noreturn]] void fail_for_two_roles(const std::string& column, const std::string& one,
+                                     const std::string& other,
+                                     const std::string& table) {
+  throw InputError(
+      fmt::format("{}: column {}: expected one role, found it both in {} and in {}",
+                  table, in_quotes(column), one, other));
+}
+
 // A column that is not modelled must not be among those that are.
 void check_one_role(const std::string& column, const std::string& option,
                     const std::vector<std::string>& modelled,
                     const std::string& table) {
   if (std::find(modelled.begin(), modelled.end(), column) == modelled.end()) return;
-  throw InputError(fmt::format(
-      "{}: column {}: expected one role, found it both in {} and in --columns", table,
-      in_quotes(column), option));
+  fail_for_two_roles(column, option, "--columns", table);
 }
 
 // All columns that have no other role.
@@ -75,26 +82,12 @@ MinusNineRule rule_for_further_rows(const DataRequest& request, const FitRows& r
   if (rule.meaning != MinusNine::careful) return rule;
   rule.value_columns = columns_around_minus_nine(rows.train.data, rows.columns);
   if (rows.train.context.defined()) {
-    const auto of_context =
-        columns_around_minus_nine(rows.train.context, request.context);
+    const auto of_context = columns_around_minus_nine(
+        rows.train.context, expanded_names(request.context, rows.train.context_levels));
     rule.value_columns.insert(rule.value_columns.end(), of_context.begin(),
                               of_context.end());
   }
   return rule;
-}
-
-// A column without spread has no density. Checked on the training rows.
-void check_spread(const at::Tensor& rows, const std::vector<std::string>& names,
-                  const std::string& source) {
-  const auto constant = rows.eq(rows.select(0, 0)).all(0);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!constant[static_cast<std::int64_t>(i)].item<bool>()) continue;
-    throw InputError(fmt::format(
-        "{}: column '{}': expected values that differ, found {} in all {} "
-        "training rows",
-        source, names[i], rows[0][static_cast<std::int64_t>(i)].item<double>(),
-        rows.size(0)));
-  }
 }
 
 // Rows that a flow has learned from tell nothing of it, and would choose the flow that
@@ -115,6 +108,53 @@ void check_other_rows(const DataRequest& request, FitRows& rows) {
       request.valid_table, found.shared, counted(count, "validation row")));
 }
 
+ColumnsView view_of(const at::Tensor& rows, const std::vector<std::string>& names,
+                    const std::string& source) {
+  return {.source = source,
+          .names = names,
+          .rows = rows.size(0),
+          .values = rows.data_ptr<double>(),
+          .row_stride = rows.stride(0),
+          .column_stride = rows.stride(1)};
+}
+
+void check_allowed_ties(const DataRequest& request,
+                        const std::vector<std::string>& modelled) {
+  for (const auto& name : request.allow_ties) {
+    if (std::find(modelled.begin(), modelled.end(), name) != modelled.end()) continue;
+    throw InputError("--allow-ties: expected columns that are modelled, found " +
+                     in_quotes(name));
+  }
+}
+
+// Whether a flow can learn the rows of the training table.
+void check_modelled(const DataRequest& request, const FlowOptions& flow,
+                    const FitRows& rows) {
+  const auto columns = view_of(rows.train.data, rows.columns, request.table);
+  check_spread(columns);
+  if (request.columns.empty()) {
+    check_no_labels(columns, rows.train.labels.empty()
+                                 ? std::vector<std::int64_t>{}
+                                 : number_blocks(rows.train.labels).block_of_row);
+  }
+  check_redundancy(columns);
+  check_ties(columns, {.share = least_tied_share(flow),
+                       .allowed = request.allow_ties,
+                       .advice = "leave them out (--columns), condition on them "
+                                 "(--context), add noise of the size of their steps"});
+}
+
+std::vector<std::string> warnings_about(const FitRows& rows, const Table& table) {
+  std::vector<std::string> warnings;
+  const auto columns = view_of(rows.train.data, rows.columns, table.source());
+  for (const auto& far : far_values(columns)) {
+    const auto row = rows.train.kept_rows[static_cast<std::size_t>(far.row)];
+    warnings.push_back(describe(
+        far, columns, fmt::format("{}:{}", table.source(), table.line_of_row(row))));
+  }
+  return warnings;
+}
+
 }  // namespace
 
 void hold_out(const DataRequest& request, std::uint64_t seed, FitRows& rows) {
@@ -127,7 +167,8 @@ void hold_out(const DataRequest& request, std::uint64_t seed, FitRows& rows) {
   rows.relations.notes = std::move(notes);
 }
 
-FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
+FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow,
+                      std::uint64_t seed) {
   const auto table = read_table(request.table);
   FitRows rows;
   rows.columns =
@@ -143,8 +184,10 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
   for (const auto& column : dependence.id) {
     check_one_role(column, "--id", rows.columns, request.table);
   }
+  check_allowed_ties(request, rows.columns);
   const ColumnChoice choice{.columns = rows.columns,
                             .context = request.context,
+                            .finds_levels = true,
                             .group = dependence.group,
                             .time = dependence.time,
                             .drop_missing = request.drop_missing,
@@ -152,12 +195,17 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
                             .minus_nine = {.meaning = request.minus_nine}};
   rows.train = read_rows(table, choice);
   rows.minus_nine = rule_for_further_rows(request, rows);
+  // The groups of new rows are none that a flow has seen.
+  if (rows.train.context_levels.contains(dependence.group)) {
+    fail_for_two_roles(dependence.group, "--group", "--context", request.table);
+  }
   rows.dropped_rows = table.rows() - rows.train.data.size(0);
   if (rows.train.data.size(0) < 2) {
     throw InputError(fmt::format("{}: expected at least 2 rows, found {}",
                                  request.table, rows.train.data.size(0)));
   }
-  check_spread(rows.train.data, rows.columns, request.table);
+  check_modelled(request, flow, rows);
+  rows.warnings = warnings_about(rows, table);
   if (!dependence.group.empty()) {
     check_several_blocks(number_blocks(rows.train.labels), request.table,
                          dependence.group);
@@ -171,6 +219,8 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
     scored.time.clear();
     scored.id.clear();
     scored.minus_nine = rows.minus_nine;
+    scored.finds_levels = false;
+    scored.context_levels = rows.train.context_levels;
     rows.valid = read_rows(request.valid_table, scored);
     rows.has_valid_table = true;
     check_other_rows(request, rows);
@@ -182,10 +232,12 @@ FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed) {
                       "the split; give other rows with --valid",
                       request.table, rows.train.data.size(0)));
     }
-    check_spread(rows.train.data, rows.columns, request.table);
+    check_spread(view_of(rows.train.data, rows.columns, request.table));
   }
   if (rows.train.context.defined()) {
-    check_spread(rows.train.context, request.context, request.table);
+    check_spread(view_of(rows.train.context,
+                         expanded_names(request.context, rows.train.context_levels),
+                         request.table));
   }
   return rows;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kinflow/data/split.h"
+#include "kinflow/flow/flow_options.h"
 #include "kinflow/train/row_relations.h"
 #include "kinflow/train/table_rows.h"
 
@@ -28,6 +29,8 @@ struct DataRequest {
   double valid_fraction = 0.15;
   bool drop_missing = false;
   MinusNine minus_nine = MinusNine::careful;
+  /// Modelled columns in which many rows may have one value.
+  std::vector<std::string> allow_ties = {};
 };
 
 /// Training and validation rows.
@@ -41,8 +44,8 @@ struct FitRows {
   /// as independent.
   RowRelations valid_relations;
   bool has_valid_table = false;
-  MinusNineRule minus_nine;  ///< for further rows of the same columns
-  std::vector<std::string> warnings;  ///< lines for the user
+  MinusNineRule minus_nine;                ///< for further rows of the same columns
+  std::vector<std::string> warnings = {};  ///< about the tables, for the user
 };
 
 /// Takes validation rows out of the training rows and their relations.
@@ -50,6 +53,8 @@ struct FitRows {
 void hold_out(const DataRequest& request, std::uint64_t seed, FitRows& rows);
 
 /// Reads, checks and splits. Throws InputError; writes nothing.
-FitRows read_fit_rows(const DataRequest& request, std::uint64_t seed);
+/// @param flow  that the rows are for
+FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow,
+                      std::uint64_t seed);
 
 }  // namespace kinflow

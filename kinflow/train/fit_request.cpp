@@ -145,7 +145,8 @@ nlohmann::json to_json(const FitRequest& request) {
         {"split_by", name_of(split_by_names(), data.split_by.value_or(SplitBy::rows))},
         {"valid_fraction", data.valid_fraction},
         {"drop_missing", data.drop_missing},
-        {"minus_nine", name_of(minus_nine_names(), data.minus_nine)}}},
+        {"minus_nine", name_of(minus_nine_names(), data.minus_nine)},
+        {"allow_ties", data.allow_ties}}},
       {"dependence", to_json(data.dependence)},
       {"flow", to_json(request.flow)},
       {"float64", request.float64},
@@ -168,16 +169,21 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
   const JsonReader reader(json, source);
   const auto data = reader.object("data");
   FitRequest request;
-  request.data = {.table = data.text("table"),
-                  .valid_table = data.text("valid_table"),
-                  .columns = data.texts("columns"),
-                  .context = data.texts("context"),
-                  .dependence = dependence_request_from(reader.object("dependence")),
-                  .split_by = data.one_of("split_by", split_by_names()),
-                  .valid_fraction = data.number(
-                      "valid_fraction", kSmallestValidFraction, kLargestValidFraction),
-                  .drop_missing = data.boolean("drop_missing"),
-                  .minus_nine = data.one_of("minus_nine", minus_nine_names())};
+  request.data = {
+      .table = data.text("table"),
+      .valid_table = data.text("valid_table"),
+      .columns = data.texts("columns"),
+      .context = data.texts("context"),
+      .dependence = dependence_request_from(reader.object("dependence")),
+      .split_by = data.one_of("split_by", split_by_names()),
+      .valid_fraction =
+          data.number("valid_fraction", kSmallestValidFraction, kLargestValidFraction),
+      .drop_missing = data.boolean("drop_missing"),
+      .minus_nine = data.json().contains("minus_nine")
+                        ? data.one_of("minus_nine", minus_nine_names())
+                        : MinusNine::value,
+      .allow_ties = data.json().contains("allow_ties") ? data.texts("allow_ties")
+                                                       : std::vector<std::string>{}};
   auto flow = reader.object("flow").json();
   flow["dimension"] = 1;
   flow["context"] = 0;

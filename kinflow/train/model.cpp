@@ -34,6 +34,7 @@ LearnedDependence Model::dependence_of(std::int64_t member) const {
 Model Model::member(std::int64_t member) const {
   Model single{.columns = columns,
                .context_columns = context_columns,
+               .context_levels = context_levels,
                .standardization = standardization,
                .context_standardization = context_standardization,
                .flow = select_replicas(*flow, {member}, flow->values().device()),

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/data/categories.h"
 #include "kinflow/data/minus_nine.h"
 #include "kinflow/dependence/dependence.h"
 #include "kinflow/flow/calibration.h"
@@ -29,6 +30,7 @@ inline constexpr std::int64_t kLargestEnsemble = 1000;
 struct Model {
   std::vector<std::string> columns;
   std::vector<std::string> context_columns;
+  CategoryLevels context_levels = {};  ///< of the context columns that are text
   Standardization standardization;
   Standardization context_standardization;  ///< empty tensors without context
   std::unique_ptr<Flow> flow;  ///< one replica for each member, the best first
@@ -50,7 +52,8 @@ struct Model {
   Model member(std::int64_t member) const;
 
   /// Log-density in nats of every row by itself under the mixture, [n] float64.
-  /// @param data [n, p] float64, original units  @param context [n, c] or undefined
+  /// @param data [n, p] float64, original units  @param context [n, c] or undefined, as
+  ///     read_rows() gives it for the context columns and their levels
   at::Tensor row_log_density(const at::Tensor& data, const at::Tensor& context) const;
   /// Latents [K, n, p] and log-determinants [K, n] of all members, float64, the
   /// standardisation's included.

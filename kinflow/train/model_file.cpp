@@ -3,7 +3,9 @@
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cfloat>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -23,9 +25,11 @@ namespace {
 // Raised when a reader of an older version could misread a file. A model of one member
 // without a calibration is of format 1. In format 2 the key `members` counts them;
 // where there are several the tensors of the flow and the dependence have a leading
-// axis of members. The calibration always has it.
+// axis of members. The calibration always has it. In format 3 the key `context_levels`
+// has the categories of context columns.
 constexpr std::int64_t kFormatOfOneMember = 1;
-constexpr std::int64_t kFormatVersion = 2;
+constexpr std::int64_t kFormatOfMembers = 2;
+constexpr std::int64_t kFormatVersion = 3;
 
 // The shape of a tensor that every member has.
 std::vector<std::int64_t> shape_for(std::int64_t members,
@@ -69,6 +73,34 @@ void check_names(const std::vector<std::string>& columns,
                        in_quotes(name));
     }
   }
+}
+
+// What the flow's context is made of: a column for each number, and for each category
+// but the first.
+CategoryLevels context_levels_from(const JsonReader& json,
+                                   const std::vector<std::string>& context_columns,
+                                   const std::string& path) {
+  CategoryLevels result;
+  const auto levels = json.object("context_levels");
+  for (const auto& [column, ignored] : levels.json().items()) {
+    const auto names = levels.texts(column);
+    const bool is_column = std::find(context_columns.begin(), context_columns.end(),
+                                     column) != context_columns.end();
+    const bool is_ordered = std::adjacent_find(names.begin(), names.end(),
+                                               std::greater_equal<>()) == names.end();
+    const bool is_text = std::all_of(names.begin(), names.end(), [](const auto& name) {
+      return !name.empty() && is_printable_utf8(name);
+    });
+    if (!is_column || !is_ordered || !is_text || names.size() < 2 ||
+        names.size() > kMostLevels) {
+      throw InputError(
+          fmt::format("{}: key 'context_levels': expected 2 to {} different categories "
+                      "in order for a context column, found others for {}",
+                      path, kMostLevels, in_quotes(column)));
+    }
+    result[column] = names;
+  }
+  return result;
 }
 
 void check_location(const at::Tensor& mean, const at::Tensor& deviation,
@@ -173,6 +205,7 @@ void save_model(const std::string& path, const Model& model) {
     tensors["calibration.deviation"] = model.calibration->deviation;
   }
   const bool is_plain = members == 1 && !model.calibration;
+  const bool has_levels = !model.context_levels.empty();
   auto parameters = model.dependence.parameters;
   for (const auto& further : model.further_parameters) {
     parameters.insert(parameters.end(), further.begin(), further.end());
@@ -182,7 +215,9 @@ void save_model(const std::string& path, const Model& model) {
           .view(shape_for(members, {static_cast<std::int64_t>(
                                        model.dependence.parameters.size())}));
   nlohmann::json description = {
-      {"format_version", is_plain ? kFormatOfOneMember : kFormatVersion},
+      {"format_version", has_levels ? kFormatVersion
+                         : is_plain ? kFormatOfOneMember
+                                    : kFormatOfMembers},
       {"columns", model.columns},
       {"context_columns", model.context_columns},
       {"flow", to_json(model.flow->options())},
@@ -191,7 +226,8 @@ void save_model(const std::string& path, const Model& model) {
        {{"meaning", name_of(minus_nine_names(), model.minus_nine.meaning)},
         {"value_columns", model.minus_nine.value_columns}}},
       {"record", model.record}};
-  if (!is_plain) description["members"] = members;
+  if (!is_plain || has_levels) description["members"] = members;
+  if (has_levels) description["context_levels"] = model.context_levels;
   save_tensors(path, metadata_of(description), tensors);
 }
 
@@ -226,8 +262,12 @@ Model load_model(const std::string& path, at::Device device,
   }
   read_parameters(tensors, path, model);
   check_names(model.columns, model.context_columns, path);
+  if (version == kFormatVersion) {
+    model.context_levels = context_levels_from(json, model.context_columns, path);
+  }
+  const auto context = expanded_names(model.context_columns, model.context_levels);
   if (static_cast<std::int64_t>(model.columns.size()) != options.dimension ||
-      static_cast<std::int64_t>(model.context_columns.size()) != options.context) {
+      static_cast<std::int64_t>(context.size()) != options.context) {
     throw InputError(path + ": column names do not match the flow's dimension");
   }
   if (options.context > 0) {

@@ -97,7 +97,7 @@ std::vector<Group> make_groups(const SweepRequest& request, Logger& logger) {
     const auto json = to_json(first);
     const auto data = json["data"].dump() + json["dependence"].dump();
     if (bytes_of_data.count(data) == 0) {
-      const auto rows = read_fit_rows(first.data, first.train.seed);
+      const auto rows = read_fit_rows(first.data, first.flow, first.train.seed);
       for (const auto& warning : rows.warnings) logger.warning(warning);
       bytes_of_data[data] = replica_bytes(first, rows);
     }

@@ -2,12 +2,15 @@
 #include "kinflow/train/table_rows.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <functional>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "kinflow/core/error.h"
+#include "kinflow/data/in_quotes.h"
 
 namespace kinflow {
 namespace {
@@ -32,8 +35,18 @@ std::vector<Value> append_values(std::vector<Value> first,
 }  // namespace
 
 TableRows read_rows(const Table& table, const ColumnChoice& choice) {
+  std::set<std::string> categories;
+  for (const auto& column : choice.context) {
+    const bool is_text = choice.finds_levels ? holds_categories(table, column)
+                                             : choice.context_levels.contains(column);
+    if (!is_text || categories.insert(column).second) continue;
+    throw InputError(fmt::format("{}: expected different columns, found {} twice",
+                                 table.source(), in_quotes(column)));
+  }
   auto names = choice.columns;
-  names.insert(names.end(), choice.context.begin(), choice.context.end());
+  for (const auto& column : choice.context) {
+    if (!categories.contains(column)) names.push_back(column);
+  }
   NumericMatrixOptions options{
       .missing = choice.drop_missing ? MissingPolicy::drop : MissingPolicy::refuse,
       .id_columns = choice.id,
@@ -42,22 +55,36 @@ TableRows read_rows(const Table& table, const ColumnChoice& choice) {
   for (const auto& column : {choice.group, choice.time}) {
     if (!column.empty()) options.label_columns.push_back(column);
   }
+  options.label_columns.insert(options.label_columns.end(), categories.begin(),
+                               categories.end());
   auto matrix = numeric_matrix(table, names, options);
 
   const auto values = at::from_blob(
       matrix.values.data(), {matrix.rows, static_cast<std::int64_t>(names.size())},
       at::kDouble);
   const auto data_width = static_cast<std::int64_t>(choice.columns.size());
-  const auto context_width = static_cast<std::int64_t>(choice.context.size());
   TableRows rows{
       .data = values.narrow(1, 0, data_width).clone(at::MemoryFormat::Contiguous),
+      .context_levels = choice.context_levels,
       .kept_rows = std::move(matrix.kept_rows),
       .table_rows = table.rows(),
       .first_row = table.first_row()};
-  if (context_width > 0) {
-    rows.context =
-        values.narrow(1, data_width, context_width).clone(at::MemoryFormat::Contiguous);
+  std::vector<at::Tensor> context;
+  auto next_number = data_width;
+  for (const auto& column : choice.context) {
+    if (!categories.contains(column)) {
+      context.push_back(values.narrow(1, next_number++, 1));
+      continue;
+    }
+    auto& levels = rows.context_levels[column];
+    if (choice.finds_levels) {
+      levels = find_levels(table, column, labels(table, column, rows.kept_rows));
+    }
+    context.push_back(
+        at::tensor(indicators(table, column, levels, rows.kept_rows), at::kDouble)
+            .view({matrix.rows, static_cast<std::int64_t>(levels.size()) - 1}));
   }
+  if (!context.empty()) rows.context = at::cat(context, 1).contiguous();
   if (!choice.group.empty()) rows.labels = labels(table, choice.group, rows.kept_rows);
   if (!choice.time.empty()) rows.times = times(table, choice.time, rows.kept_rows);
   if (!choice.id.empty()) {
@@ -83,6 +110,7 @@ TableRows select_rows(const TableRows& rows, const std::vector<std::int64_t>& ch
   return {.data = rows.data.index_select(0, index),
           .context = rows.context.defined() ? rows.context.index_select(0, index)
                                             : at::Tensor(),
+          .context_levels = rows.context_levels,
           .labels = select_values(rows.labels, chosen),
           .times = {select_values(rows.times.values, chosen), rows.times.are_dates},
           .ids = select_values(rows.ids, chosen),
@@ -113,6 +141,7 @@ TableRows append_rows(const TableRows& first, const TableRows& second) {
                  .context = first.context.defined()
                                 ? at::cat({first.context, second.context})
                                 : at::Tensor(),
+                 .context_levels = first.context_levels,
                  .labels = append_values(first.labels, second.labels),
                  .times = {append_values(first.times.values, second.times.values),
                            first.times.are_dates},

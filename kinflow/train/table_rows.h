@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/data/categories.h"
 #include "kinflow/data/sample_ids.h"
 #include "kinflow/data/table.h"
 
@@ -15,7 +16,8 @@ namespace kinflow {
 /// Rows of a table as float64 tensors in original units.
 struct TableRows {
   at::Tensor data;          ///< [n, p]
-  at::Tensor context = {};  ///< [n, c] or undefined
+  at::Tensor context = {};  ///< [n, c] or undefined; categories are indicators
+  CategoryLevels context_levels = {};  ///< of the context columns that are text
   std::vector<std::string> labels =
       {};                          ///< [n] of blocks, empty without a group column
   TimeColumn times = {};           ///< [n] empty without a time column
@@ -29,6 +31,9 @@ struct TableRows {
 struct ColumnChoice {
   std::vector<std::string> columns = {};  ///< may be empty: data is then [n, 0]
   std::vector<std::string> context = {};
+  CategoryLevels context_levels = {};  ///< of those that are text
+  /// Which context columns are text, and their levels, follows from the rows.
+  bool finds_levels = false;
   std::string group = {};
   std::string time = {};  ///< of numbers, or of dates such as 2024-03-31
   bool drop_missing = false;

@@ -25,9 +25,6 @@
 namespace kinflow {
 namespace {
 
-// A value this far out is worth a warning.
-constexpr double kFarDeviations = 30;
-
 // Weights of the rows for location and scale, C^-1 1 with the law's own start:
 // generalised least squares, so that rows of a large block count less.
 at::Tensor row_weights(const Dependence& law, at::Device device) {
@@ -84,7 +81,7 @@ TrainingGroup::TrainingGroup(std::vector<FitRequest> requests, Logger& logger)
     : requests_(std::move(requests)) {
   const auto& shared = requests_.at(0);
   set_threads(shared.threads);
-  rows_ = read_fit_rows(shared.data, shared.train.seed);
+  rows_ = read_fit_rows(shared.data, shared.flow, shared.train.seed);
   notes_ = rows_.relations.notes;
   dependence_ = make_fitted_dependence(shared.data.dependence, shared.train.schedule,
                                        rows_, find_device(shared.device), logger);
@@ -188,15 +185,6 @@ void TrainingGroup::describe(Logger& logger) const {
     logger.info(counted(rows_.dropped_rows, "row") + " with missing values left out");
   }
   for (const auto& warning : rows_.warnings) logger.warning(warning);
-  const auto far = standardization_.apply(rows_.train.data).abs().amax(0);
-  for (std::size_t i = 0; i < rows_.columns.size(); ++i) {
-    const double deviations = far[static_cast<std::int64_t>(i)].item<double>();
-    if (deviations < kFarDeviations) continue;
-    logger.warning(fmt::format(
-        "{}: column '{}' has a value {:.0f} standard deviations from the mean; is it a "
-        "mistake?",
-        requests_.front().data.table, rows_.columns[i], deviations));
-  }
 }
 
 std::vector<std::int64_t> TrainingGroup::ranked_between(std::int64_t first,
@@ -367,6 +355,7 @@ FitResult TrainingGroup::finish(std::int64_t run, const nlohmann::json& record,
   const auto best = members.front();
   FitResult result{.model = {.columns = rows_.columns,
                              .context_columns = request.data.context,
+                             .context_levels = rows_.train.context_levels,
                              .standardization = standardization_,
                              .context_standardization = context_standardization_,
                              .flow = select_replicas(*flow_, members, at::kCPU),

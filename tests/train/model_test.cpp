@@ -75,6 +75,32 @@ TEST_F(ModelFile, LoadsBitForBit) {
   }
 }
 
+TEST_F(ModelFile, CategoriesOfTheContextAreKeptInFormatThree) {
+  auto model = some_model(at::kFloat, 3);
+  model.context_columns = {"age", "region"};
+  model.context_levels = {{"region", {"east", "north", "west"}}};
+  save_model(path("m.safetensors"), model);
+  EXPECT_NE(content_of(path("m.safetensors")).find("\\\"format_version\\\":3,"),
+            std::string::npos);
+  const auto loaded = load_model(path("m.safetensors"));
+  EXPECT_EQ(loaded.context_columns, model.context_columns);
+  EXPECT_EQ(loaded.context_levels, model.context_levels);
+  EXPECT_EQ(loaded.member(0).context_levels, model.context_levels);
+  save_model(path("again.safetensors"), loaded);
+  EXPECT_EQ(content_of(path("m.safetensors")), content_of(path("again.safetensors")));
+
+  const CategoryLevels wrong[] = {{{"region", {"east", "west"}}},
+                                  {{"region", {"west", "north", "east"}}},
+                                  {{"region", {"east", "east", "west"}}},
+                                  {{"region", {"", "north", "west"}}},
+                                  {{"city", {"east", "north", "west"}}}};
+  for (const auto& levels : wrong) {
+    model.context_levels = levels;
+    save_model(path("wrong.safetensors"), model);
+    EXPECT_THROW(load_model(path("wrong.safetensors")), InputError);
+  }
+}
+
 Model some_mixture(at::ScalarType type) {
   auto model = some_model(type, 1);
   model.flow = std::make_unique<Flow>(model.flow->options(),
