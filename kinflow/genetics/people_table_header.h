@@ -136,7 +136,7 @@ class ColumnNames {
         const auto found = index_.find(name);
         if (found == index_.end()) {
           unknown.push_back(name);
-          return;
+          return false;
         }
         if (!taken.insert(found->second).second) {
           throw InputError(fmt::format("{}: expected every {} once, found {} twice",
@@ -144,6 +144,7 @@ class ColumnNames {
                                        in_quotes(name)));
         }
         places.push_back(found->second);
+        return true;
       });
     }
     if (!unknown.empty()) fail_for_unknown(unknown);
@@ -153,13 +154,15 @@ class ColumnNames {
  private:
   static constexpr std::size_t kMostNamed = 20;
 
-  /// Calls use(name) with the names that a text stands for: PC{1:3} for PC1, PC2, PC3.
+  /// Calls use(name) with the names that a text stands for, PC{1:3} for PC1, PC2, PC3,
+  /// until it gives false: a range may have no end in sight.
   template <typename Use>
   void for_each_name(const std::string& text, const Use& use) const {
     const std::size_t open = text.find('{'), colon = text.find(':', open),
                       close = text.find('}', colon);
     if (index_.contains(text) || open == text.npos || close == text.npos) {
-      return use(text);
+      use(text);
+      return;
     }
     const auto first = whole_number(text.substr(open + 1, colon - open - 1));
     const auto last = whole_number(text.substr(colon + 1, close - colon - 1));
@@ -168,7 +171,8 @@ class ColumnNames {
                                    meaning_.name_option, in_quotes(text)));
     }
     for (std::int64_t i = *first; i <= *last; ++i) {
-      use(text.substr(0, open) + std::to_string(i) + text.substr(close + 1));
+      if (!use(text.substr(0, open) + std::to_string(i) + text.substr(close + 1)))
+        return;
     }
   }
 

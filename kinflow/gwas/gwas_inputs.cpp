@@ -216,13 +216,7 @@ void GwasInputs::choose_all_variants() {
   filters.only_autosomes = true;
   const auto behind = choose(filters);
   relationship_variants_ = behind.rows;
-  const auto& not_autosomal = behind.steps.front();
-  notes_.push_back(fmt::format(
-      "relationship: {} variants of the autosomes{}; {} of {} have no part in it",
-      relationship_variants_.size(),
-      filters.allow_extra_chr ? " and of other names"
-                              : fmt::format(" (1 to {}) and XY", filters.autosomes),
-      not_autosomal.removed, not_autosomal.filter));
+  not_in_relationship_ = behind.steps.front();
 }
 
 void GwasInputs::make_groups() {

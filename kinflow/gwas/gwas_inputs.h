@@ -64,6 +64,8 @@ class GwasInputs {
   const std::vector<std::int64_t>& relationship_variants() const {
     return relationship_variants_;
   }
+  /// The step that left other chromosomes out of a relationship from the variants.
+  const FilterStep& not_in_relationship() const { return not_in_relationship_; }
   /// What sex leaves out of the tests of X, Y and MT.
   const HaploidCalls& haploid_calls() const { return haploid_calls_; }
   std::vector<SampleId> ids() const;
@@ -109,6 +111,7 @@ class GwasInputs {
   std::vector<FilterStep> people_steps_;
   Chosen variants_;
   std::vector<std::int64_t> relationship_variants_;
+  FilterStep not_in_relationship_;
   HaploidCalls haploid_calls_;
   NamedColumns sex_;  // a column to add for variants of X; without: none is to be
   std::vector<VariantGroup> groups_;

@@ -173,6 +173,16 @@ void report_before(const GwasRequest& request, const GwasInputs& inputs,
       inputs.count(), counted(people.traits.names.size(), "trait"), together.condition,
       counted(people.covariates.names.size(), "covariate column"),
       counted(inputs.tested(), "variant")));
+  if (inputs.relationship_is_computed()) {
+    const auto& filters = inputs.data().variants;
+    const auto& others = inputs.not_in_relationship();
+    logger.info(fmt::format(
+        "relationship: {} of the autosomes{}; {} of {} have no part in it",
+        counted(inputs.relationship_variants().size(), "variant"),
+        filters.allow_extra_chr ? " and of other names"
+                                : fmt::format(" (1 to {}) and XY", filters.autosomes),
+        others.removed, others.filter));
+  }
   warn_of_traits(inputs, together, logger);
   warn_of_shapes(inputs, request.transform, logger);
   warn_of_haploid_calls(inputs, logger);

@@ -196,7 +196,7 @@ std::uint64_t content_hash(const BiomarkerData& data) {
 
 }  // namespace
 
-std::string genotype_prefix(const std::string& folder) {
+std::string genotypes_of_folder(const std::string& folder) {
   std::error_code error;
   std::vector<std::string> found;
   for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
@@ -226,7 +226,7 @@ std::vector<std::string> BiomarkerSource::mice_covariates() {
 }
 
 BiomarkerData read_biomarkers(const BiomarkerSource& source) {
-  const Genotypes genotypes(genotype_prefix(source.folder));
+  const Genotypes genotypes(genotypes_of_folder(source.folder));
   const auto& people = genotypes.people();
   BiomarkerData data;
   const auto rows = read_complete(source, people, data);

@@ -51,7 +51,7 @@ struct BiomarkerData {
 };
 
 /// The prefix of the one .bed file of a folder; InputError where there is none or more.
-std::string genotype_prefix(const std::string& folder);
+std::string genotypes_of_folder(const std::string& folder);
 
 /// InputError, with the file, where something is missing, damaged or does not match;
 /// where a trait is constant; and where there are no more individuals than components.

@@ -35,7 +35,7 @@ std::vector<TraitGroup> mice_groups() {
 json run_gwas_group(const ExperimentOptions& options, const std::string& data,
                     const TraitGroup& group, std::uint64_t seed, Logger& logger) {
   GwasTrial trial;
-  trial.data.bfile = genotype_prefix(data);
+  trial.data.bfile = genotypes_of_folder(data);
   trial.data.traits = {.path = data + "/pheno.tsv", .columns = group.traits};
   trial.data.covariates = {.path = data + "/pheno.tsv",
                            .columns = BiomarkerSource::mice_covariates(),

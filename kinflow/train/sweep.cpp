@@ -193,7 +193,10 @@ class Sweep {
       hashes_ = record.value("data_hashes", nlohmann::json());
       groups_ = groups_of(record, request_.runs.size(), folder_.record_path());
       check_same_data(hashes_, data_hashes(request_.runs));
-      results_.read(record.value("has_score_names", false));
+      // Sweeps of earlier versions have no such key.
+      const JsonReader reader(record, folder_.record_path());
+      results_.read(record.contains("has_score_names") &&
+                    reader.boolean("has_score_names"));
     } else {
       groups_ = make_groups(request_, logger_);
       hashes_ = data_hashes(request_.runs);
@@ -266,10 +269,10 @@ class Sweep {
   void warn_of_other_score(ValidScore score) {
     if (first_score().value_or(score) == score || results_.best(score)) return;
     logger_.warning(fmt::format(
-        "runs have different scores, some the NLL of single validation rows, others "
-        "the joint NLL of all: they are not compared, and {} holds the best of those "
-        "with the {}",
-        folder_.best_path(score), score == ValidScore::rows ? "first" : "second"));
+        "runs have different scores, the NLL of single validation rows or the joint "
+        "NLL of all: they are not compared, and {} holds the best of those with the {}",
+        folder_.best_path(score),
+        score == ValidScore::rows ? "NLL of single rows" : "joint NLL"));
   }
 
   bool is_done(std::size_t group) const {

@@ -28,7 +28,7 @@ Json json_of(const Arguments& arguments) {
 
 /// The record of a run that must have finished, after a fit of `arguments`.
 Json fitted(const std::string& run_folder, const Arguments& arguments) {
-  run_well(Arguments{"fit"} + arguments + small_fit({"--out", run_folder}));
+  run_well(Arguments{"fit"} + small_fit(arguments + Arguments{"--out", run_folder}));
   const Json record = json_in(run_folder + "/run.json");
   EXPECT_EQ(record["status"], "finished");
   return record;
@@ -101,7 +101,7 @@ TEST(Simulate, BlocksComeWithTheirTruth) {
 TEST(Simulate, RelativesComeWithTheirMatrixAndTruth) {
   const auto& files = SharedFiles::get();
   EXPECT_EQ(read_table(files.relatives + "/train.csv").names(),
-            (Arguments{"x1", "x2"}));
+            (Arguments{"x1", "x2", "id"}));
   EXPECT_EQ(read_npy(files.relatives + "/relationship.npy").shape,
             (std::vector<std::int64_t>{60, 60}));
   const Json truth = json_in(files.relatives + "/truth.json");

@@ -214,7 +214,7 @@ TEST_F(Families, AnUnstructuredDependenceBelongsToItsRows) {
 TEST_F(Families, MatchesAreCountedAndDecompositionsKept) {
   // A dense matrix by position, large enough to be kept.
   const int rows = 1200;
-  std::string text, tall = "x,y\n";
+  std::string text, tall = "x,y\n", other = tall;
   Random random(3);
   for (int i = 0; i < rows; ++i) {
     for (int j = 0; j < rows; ++j) {
@@ -222,13 +222,15 @@ TEST_F(Families, MatchesAreCountedAndDecompositionsKept) {
     }
     text += "\n";
     tall += fmt::format("{},{}\n", random.normal(), random.normal());
+    if (i < 100) other += fmt::format("{},{}\n", random.normal(), random.normal());
   }
   const auto matrix = folder_.write("dense.txt", text);
   const auto many = folder_.write("tall.csv", tall);
+  const auto valid = folder_.write("other.csv", other);
   const auto fit_it = [&](const std::string& run) {
     const auto outcome = kinflow::cli::run(
         Arguments{"fit", many, "--relationship", matrix, "--relationship-by-position",
-                  "--valid", many, "--out", path(run)} +
+                  "--valid", valid, "--out", path(run)} +
         small_fit({}, "1"));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_NE(outcome.err.find("rows matched by position"), std::string::npos);

@@ -139,7 +139,7 @@ TEST(EnsembleSample, DrawsAreTheSameForAnyNumberOfThreads) {
                         const Arguments& what) {
     run_well(Arguments{"sample", files.ensemble_run, "--seed", "3", "--threads",
                        threads, "--out", folder.path(name)} +
-             what);
+             what + kOverwrite);
     return content_of(folder.path(name));
   };
   for (const auto& what :

@@ -65,7 +65,8 @@ TEST_F(Grm, AByteOrderMarkBelongsToNobodysId) {
     people += id.family + " " + id.individual + "\n";
   }
   const auto matrix = [&](const std::string& keep) {
-    run_well({"grm", "--bfile", prefix_, "--keep", keep, "--out", path("own")});
+    run_well({"grm", "--bfile", prefix_, "--keep", keep, "--out", path("own"),
+              "--overwrite"});
     return read_relationship(path("own"));
   };
   const auto plain = matrix(folder_.write("plain", people));
@@ -105,7 +106,7 @@ TEST_F(Grm, IsCenteredAsThatOfGwas) {
               expected({.only_autosomes = true}, Kind::centered));
   for (const std::string verb : {"grm", "gwas"}) {
     const auto help = run_well({verb, "--help"});
-    EXPECT_NE(help.find("[centered]"), std::string::npos) << help;
+    EXPECT_NE(help.find("=centered"), std::string::npos) << help;
   }
 }
 

@@ -97,14 +97,25 @@ TEST_F(BadGwas, PhenotypesWithoutAHeader) {
   expect_refused(gwas(), {"p.tsv:1", "expected a header", "a line of numbers"});
 }
 
-TEST_F(BadGwas, NanIsMissingAndCounted) {
+TEST_F(BadGwas, MissingValuesAreThoseOfAllTablesAndCounted) {
   pheno_[3][2] = "nan";
   pheno_[7][2] = "NA";
+  pheno_[9][2] = "#N/A";
+  pheno_[11][2] = "null";
+  pheno_[13][2] = "None";
   write_tables();
   const auto outcome = run(gwas());
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.err.find("38 people, 2 traits"), outcome.err.npos) << outcome.err;
-  for (const auto& row : associations(path("o.assoc.tsv"))) EXPECT_EQ(row.people, 38);
+  EXPECT_NE(outcome.err.find("35 people, 2 traits"), outcome.err.npos) << outcome.err;
+  for (const auto& row : associations(path("o.assoc.tsv"))) EXPECT_EQ(row.people, 35);
+}
+
+TEST_F(BadGwas, AllBadTraitsAreNamed) {
+  pheno_[3][2] = "low";
+  pheno_[6][3] = "1,5";
+  write_tables();
+  expect_refused(gwas(), {"p.tsv:4", "'y1'", "'low'", "'y2' ('1,5' in line 7)"});
+  expect_refused(gwas({"--pheno-name", "y1,p,q"}), {"expected columns 'p', 'q'"});
 }
 
 TEST_F(BadGwas, MinusNineIsMissingUnlessValuesNearItAreThere) {

@@ -27,8 +27,9 @@ class GwasChromosomes : public testing::Test {
 
   std::string path(const std::string& name) const { return folder_.path(name); }
   Arguments gwas(const std::string& bfile, const Arguments& more = {}) const {
-    return Arguments{"gwas", "--bfile",   bfile, "--pheno",     path("p.tsv"), "--out",
-                     bfile,  "--threads", "1",   "--transform", "none"} +
+    return Arguments{"gwas",        "--bfile",     bfile,  "--pheno",
+                     path("p.tsv"), "--out",       bfile,  "--threads",
+                     "1",           "--transform", "none", "--overwrite"} +
            more;
   }
   int sex(std::size_t person) const { return content_.people[person].sex; }
@@ -70,7 +71,7 @@ class GwasChromosomes : public testing::Test {
       }
     }
     const auto changed = write_bed(folder_, "changed", other);
-    run_well({"grm", "--bfile", own, "--out", path("k")});
+    run_well({"grm", "--bfile", own, "--out", path("k"), "--overwrite"});
     const Arguments same = {"--grm", path("k"), "--covar", write_sex()};
     outcome_ = run(gwas(own, same));
     EXPECT_EQ(outcome_.exit_code, 0) << outcome_.err;
@@ -240,6 +241,41 @@ TEST_F(GwasChromosomes, FrequenciesAndCallsAreThoseOfPlink) {
   }
 }
 
+TEST_F(GwasChromosomes, TestsOfXAreThoseOfPlink) {
+  if (!has_tool("plink2")) GTEST_SKIP() << "plink2 is not installed";
+  // Of people who are not related, with all genotypes, by linear regression.
+  for (std::size_t v = 0; v < content_.counts.size(); ++v) {
+    for (std::size_t i = 0; i < content_.people.size(); ++i) {
+      auto& count = content_.counts[v][i];
+      count = std::max<std::int8_t>(count, 0);
+      if (sex(i) == kMale && v >= 80 && count == 1) count = 2;
+    }
+  }
+  const auto own = write_bed(folder_, "own", content_);
+  std::string k;
+  for (std::size_t i = 0; i < content_.people.size(); ++i) {
+    for (std::size_t j = 0; j < content_.people.size(); ++j) k += i == j ? "1 " : "0 ";
+    k += '\n';
+  }
+  folder_.write("k.txt", k);
+  ASSERT_TRUE(run_in(folder_,
+                     "plink2 --bfile own --pheno p.tsv --chr X --glm hide-covar "
+                     "allow-no-covars --out plink"));
+  run_well(gwas(own, {"--chr", "X", "--relationship", path("k.txt"),
+                      "--relationship-by-position", "--test", "wald"}));
+  const auto found = associations(own + ".assoc.tsv"),
+             expected = associations(path("plink.y.glm.linear"));
+  ASSERT_EQ(found.size(), expected.size());
+  int tested = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    ASSERT_EQ(found[i].id, expected[i].id);
+    if (std::isnan(expected[i].p)) continue;
+    EXPECT_NEAR(found[i].log10_p, expected[i].log10_p, 1e-3) << found[i].id;
+    ++tested;
+  }
+  EXPECT_GT(tested, 30);
+}
+
 // ---- contigs
 
 class GwasOfContigs : public GwasChromosomes {
@@ -257,11 +293,13 @@ class GwasOfContigs : public GwasChromosomes {
 
 TEST_F(GwasOfContigs, HaveNoPartInARelationship) {
   const auto own = write("own", true);
-  const auto out = run_well({"grm", "--bfile", own, "--out", path("k")});
+  const auto out = run_well({"grm", "--bfile", own, "--out", path("k"), "--overwrite"});
   EXPECT_NE(out.find("X, Y, MT and other names"), std::string::npos) << out;
-  run_well({"grm", "--bfile", own, "--chr", "1-2", "--out", path("of_chromosomes")});
+  run_well({"grm", "--bfile", own, "--chr", "1-2", "--out", path("of_chromosomes"),
+            "--overwrite"});
   EXPECT_EQ(content_of(path("k.grm.bin")), content_of(path("of_chromosomes.grm.bin")));
-  run_well({"grm", "--bfile", own, "--allow-extra-chr", "--out", path("of_all")});
+  run_well({"grm", "--bfile", own, "--allow-extra-chr", "--out", path("of_all"),
+            "--overwrite"});
   EXPECT_NE(content_of(path("k.grm.bin")), content_of(path("of_all.grm.bin")));
 }
 
@@ -276,8 +314,8 @@ TEST_F(GwasOfContigs, AreLeftOutTogetherOrNotAtAll) {
   EXPECT_EQ(associations(own + ".assoc.tsv").size(), 120U);
   // The same from files: contigs take the matrix of all autosomes.
   const auto computed = p_of(own + ".assoc.tsv");
-  run_well({"grm", "--bfile", own, "--loco", "--out", path("k")});
-  run_well({"grm", "--bfile", own, "--out", path("k")});
+  run_well({"grm", "--bfile", own, "--loco", "--out", path("k"), "--overwrite"});
+  run_well({"grm", "--bfile", own, "--out", path("k"), "--overwrite"});
   run_well(gwas(own, {"--loco", "--grm", path("k")}));
   expect_same_p(p_of(own + ".assoc.tsv"), computed, 1e-4);
 }
@@ -287,18 +325,18 @@ TEST_F(GwasOfContigs, ManyCannotBeLeftOutOneByOne) {
   expect_refusal(folder_, gwas(own, {"--loco", "--allow-extra-chr"}),
                  {"own.bim", "at most 95 chromosomes", "--loco", "found 120",
                   "'scaffold_119'", "--allow-extra-chr"});
-  expect_refusal(
-      folder_,
-      {"grm", "--bfile", own, "--loco", "--allow-extra-chr", "--out", path("k")},
-      {"own.bim", "at most 95 chromosomes", "found 120"});
+  expect_refusal(folder_,
+                 {"grm", "--bfile", own, "--loco", "--allow-extra-chr", "--out",
+                  path("k"), "--overwrite"},
+                 {"own.bim", "at most 95 chromosomes", "found 120"});
 }
 
 TEST_F(GwasOfContigs, AloneNeedToBeCalledAutosomes) {
   const auto own = write("own", false);
   for (const std::string verb : {"grm", "gwas"}) {
-    const auto arguments = verb == "gwas"
-                               ? gwas(own)
-                               : Arguments{"grm", "--bfile", own, "--out", path("k")};
+    const auto arguments =
+        verb == "gwas" ? gwas(own) : Arguments{"grm",   "--bfile", own,
+                                               "--out", path("k"), "--overwrite"};
     expect_refusal(folder_, arguments,
                    {"own.bim", "autosomes (1 to 22)", "'scaffold_0'", "--chr-set",
                     "--allow-extra-chr"});
@@ -311,14 +349,15 @@ TEST_F(GwasOfContigs, AloneNeedToBeCalledAutosomes) {
 TEST_F(GwasChromosomes, AFileOfThePrefixStandsForIt) {
   const auto own = write_bed(folder_, "own", content_);
   for (const std::string ending : {"", ".bed", ".bim", ".fam"}) {
-    run_well({"grm", "--bfile", own + ending, "--out", path("k" + ending)});
+    run_well(
+        {"grm", "--bfile", own + ending, "--out", path("k" + ending), "--overwrite"});
     EXPECT_EQ(content_of(path("k" + ending + ".grm.bin")),
               content_of(path("k.grm.bin")));
   }
   run_well({"gwas", "--bfile", own + ".bed", "--pheno", path("p.tsv"), "--transform",
             "none", "--out", path("own")});
-  run_well(
-      {"clump", path("own.assoc.tsv"), "--bfile", own + ".bed", "--out", path("own")});
+  run_well({"clump", path("own.assoc.tsv"), "--bfile", own + ".bed", "--out",
+            path("clumped")});
 }
 
 TEST_F(GwasChromosomes, OtherFormatsAreRefusedWithTheCommandThatConvertsThem) {
@@ -331,7 +370,8 @@ TEST_F(GwasChromosomes, OtherFormatsAreRefusedWithTheCommandThatConvertsThem) {
     const auto expected = fmt::format(fmt::runtime(command), path("g"), path("g"));
     folder_.write(file, "not looked at");
     for (const auto& given : {path(file), path("g")}) {
-      expect_refusal(folder_, {"grm", "--bfile", given, "--out", path("k")},
+      expect_refusal(folder_,
+                     {"grm", "--bfile", given, "--out", path("k"), "--overwrite"},
                      {expected});
       expect_refusal(
           folder_,
@@ -344,16 +384,16 @@ TEST_F(GwasChromosomes, OtherFormatsAreRefusedWithTheCommandThatConvertsThem) {
 
 TEST_F(GwasChromosomes, AFamMayHaveMorePhenotypes) {
   const auto own = write_bed(folder_, "own", content_);
-  run_well({"grm", "--bfile", own, "--out", path("k")});
+  run_well({"grm", "--bfile", own, "--out", path("k"), "--overwrite"});
   const auto before = content_of(path("k.grm.bin"));
   std::string fam;
   std::istringstream lines(content_of(path("own.fam")));
   for (std::string line; std::getline(lines, line);) fam += line + " 1.5 NA\n";
   folder_.write("own.fam", fam);
-  run_well({"grm", "--bfile", own, "--out", path("k")});
+  run_well({"grm", "--bfile", own, "--out", path("k"), "--overwrite"});
   EXPECT_EQ(content_of(path("k.grm.bin")), before);
   folder_.write("own.fam", fam.substr(0, fam.size() - 4) + "\n");
-  expect_refusal(folder_, {"grm", "--bfile", own, "--out", path("k")},
+  expect_refusal(folder_, {"grm", "--bfile", own, "--out", path("k"), "--overwrite"},
                  {"own.fam:120", "expected 8 columns as in the first line, found 7"});
 }
 

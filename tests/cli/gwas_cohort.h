@@ -93,8 +93,7 @@ class Cohort {
 
 /// A flow that is trained in a fraction of a second.
 inline Arguments small_flow(const std::string& epochs = "3") {
-  return {"--hidden",     "8",  "--bins",     "4", "--epochs", epochs,
-          "--batch-size", "64", "--replicas", "1"};
+  return {"--hidden", "8", "--epochs", epochs, "--batch-size", "64", "--replicas", "1"};
 }
 
 inline const Arguments kPlain = {"--transform", "none"};

@@ -64,7 +64,7 @@ TEST_F(GwasMatching, ByPositionExcludesIdsAndNeedsTheSameSize) {
           {"--relationship-by-position", "--relationship-ids"});
   refused(cohort_.gwas(path("o"), "trait1",
                        kRanks + Arguments{"--relationship-by-position"}),
-          {"--relationship-by-position", "--grm", "found neither"});
+          {"--relationship-by-position", "--grm", "found none"});
   folder_.write("small.txt", "1 0\n0 1\n");
   refused(with("small.txt", {"--relationship-by-position"}),
           {path("small.txt"), "expected 300 rows", "found 2"});

@@ -34,8 +34,8 @@ class RareTraits : public testing::Test {
       pheno += fmt::format("I{}\t{}\t{}\n", i, random.normal(), value(i));
     }
     folder_.write("p.tsv", pheno);
-    return Arguments{"gwas",      "--bfile", bfile_,  "--pheno", path("p.tsv"),
-                     "--threads", "1",       "--out", path("o")} +
+    return Arguments{"gwas",      "--bfile", bfile_,        "--pheno", path("p.tsv"),
+                     "--threads", "1",       "--overwrite", "--out",   path("o")} +
            more;
   }
   std::string path(const std::string& name) const { return folder_.path(name); }

@@ -46,8 +46,8 @@ TEST_F(SmallP, HaveLogarithmsThatOrderThem) {
     ASSERT_GT(loci.size(), 1U);
     EXPECT_EQ(loci[0][7], "LOG10P");
     EXPECT_EQ(loci[1][1], "rs21");
-    run_well(
-        {"clump", path(set + ".assoc.tsv"), "--bfile", bfile_, "--out", path("c")});
+    run_well({"clump", path(set + ".assoc.tsv"), "--bfile", bfile_, "--overwrite",
+              "--out", path("c")});
     EXPECT_EQ(content_of(path("c.loci.tsv")), content_of(path(set + ".loci.tsv")));
   }
   // Normal scores of ranks are not determined as well.
@@ -68,8 +68,8 @@ TEST_F(SmallP, AreClumpedFromTablesOfRegenieAndPlink) {
       table += fmt::format("{} {} {}\n", row.chromosome, row.id, row.log10_p);
     }
     folder_.write("r.txt", table);
-    const auto out =
-        run_well({"clump", path("r.txt"), "--bfile", bfile_, "--out", path("c")});
+    const auto out = run_well(
+        {"clump", path("r.txt"), "--bfile", bfile_, "--overwrite", "--out", path("c")});
     EXPECT_EQ(content_of(path("c.loci.tsv")), content_of(path("o.loci.tsv")));
     const auto index = rows_of(path("c.loci.tsv"))[1];
     EXPECT_NE(out.find(format_p(std::stod(index[7]))), std::string::npos) << out;
@@ -78,8 +78,8 @@ TEST_F(SmallP, AreClumpedFromTablesOfRegenieAndPlink) {
 
 TEST_F(SmallP, OfZeroAloneAreWarnedOf) {
   folder_.write("z.txt", "ID P\nrs20 0\nrs21 0\nrs30 0.5\n");
-  const auto outcome =
-      run({"clump", path("z.txt"), "--bfile", bfile_, "--out", path("c")});
+  const auto outcome = run(
+      {"clump", path("z.txt"), "--bfile", bfile_, "--overwrite", "--out", path("c")});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("2 p-values of 0"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("LOG10P"), std::string::npos) << outcome.err;
@@ -87,13 +87,15 @@ TEST_F(SmallP, OfZeroAloneAreWarnedOf) {
 
 TEST_F(SmallP, AndOtherSignsAreRefused) {
   folder_.write("n.txt", "ID LOG10P\nrs20 -12\n");
-  expect_refusal(folder_,
-                 {"clump", path("n.txt"), "--bfile", bfile_, "--out", path("c")},
-                 {"n.txt:2", "-log10", "'-12'"});
+  expect_refusal(
+      folder_,
+      {"clump", path("n.txt"), "--bfile", bfile_, "--overwrite", "--out", path("c")},
+      {"n.txt:2", "-log10", "'-12'"});
   folder_.write("n.txt", "ID P LOG10P\nrs20 0.001 30\n");
-  expect_refusal(folder_,
-                 {"clump", path("n.txt"), "--bfile", bfile_, "--out", path("c")},
-                 {"n.txt:2", "-log10 of the p-value 0.001", "'30'"});
+  expect_refusal(
+      folder_,
+      {"clump", path("n.txt"), "--bfile", bfile_, "--overwrite", "--out", path("c")},
+      {"n.txt:2", "-log10 of the p-value 0.001", "'30'"});
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Association studies through the real binary: files and numbers.
+#include <regex>
+
 #include "gwas_cohort.h"
 
 namespace kinflow::cli {
@@ -53,6 +55,15 @@ TEST_F(Gwas, WritesFilesThatAgreeWithEachOther) {
   }
   EXPECT_FALSE(fs::exists(path("a.partial")));
   EXPECT_FALSE(fs::exists(path("a.model")));
+}
+
+TEST_F(Gwas, TimeLeftIsNotAnnouncedBeforeItIsKnown) {
+  const auto outcome =
+      run(cohort_.gwas(path("a"), "trait1", kPlain + Arguments{"--loco"}));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::regex announced("gwas: variant .*[0-9]:[0-9]+ left");
+  EXPECT_NE(outcome.err.find("gwas: variant "), outcome.err.npos) << outcome.err;
+  EXPECT_FALSE(std::regex_search(outcome.err, announced)) << outcome.err;
 }
 
 TEST_F(Gwas, DoesNotDependOnThreads) {
@@ -303,9 +314,11 @@ TEST_F(GwasOfKnownData, TheKnownPValuesAreGemmas) {
 TEST_F(Gwas, LeavingAChromosomeOutIsTheSameWithFilesOfIt) {
   // kinflow grm takes everyone, so everyone must be analysed.
   run_well(cohort_.gwas(path("who"), "trait1,trait2", kPlain));
-  const Arguments same = {"--keep", path("who.id"), "--loco", "--kind", "standardized"};
-  run_well(Arguments{"grm", "--bfile", cohort_.bfile, "--out", path("k")} + same);
-  const auto computed = study("a", "trait1,trait2", kPlain + same);
+  const Arguments same = {"--keep", path("who.id"), "--loco"};
+  const Arguments kind = {"--kind", "standardized"};
+  run_well(Arguments{"grm", "--bfile", cohort_.bfile, "--out", path("k")} + same +
+           kind);
+  const auto computed = study("a", "trait1,trait2", kPlain + same + kind);
   const auto given =
       study("b", "trait1,trait2", kPlain + same + Arguments{"--grm", path("k")});
   expect_same_p(computed, given, 1e-4);

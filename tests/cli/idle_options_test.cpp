@@ -67,11 +67,10 @@ TEST(IdleOptions, OfAFitAreRefused) {
   const auto matrix = files.relatives + "/relationship.npy";
   expect_refused(
       {"fit", files.relatives + "/train.csv", "--out", folder.path("run"),
-       "--relationship", matrix},
+       "--relationship", matrix, "--id", "id"},
       {{{"--solver", "iterative", "--cache", "none"},
         {"--cache:", "--solver iterative"}},
        {{"--sparsify", "0.1", "--cache", "none"}, {"--cache:", "--sparsify"}},
-       {{"--relationship-ids", matrix}, {"--relationship-ids:", "--id"}},
        {{"--correlation", "shared"}, {"--correlation:", "--group"}}});
 }
 
@@ -158,7 +157,7 @@ TEST(IdleOptions, OfGwasAreRefused) {
         {"--start:", "--schedule baseline"}}});
 }
 
-class Sweep : public testing::Test {
+class SweepOptions : public testing::Test {
  protected:
   Arguments with(const json& fixed, const json& grid, const json& cases = {}) {
     const auto& files = SharedFiles::get();
@@ -179,12 +178,12 @@ class Sweep : public testing::Test {
   const TemporaryFolder folder;
 };
 
-TEST_F(Sweep, OptionsThatAreIdleInSomeRunsAreFine) {
+TEST_F(SweepOptions, OptionsThatAreIdleInSomeRunsAreFine) {
   run_well(with({{"memory-share", 0.5}, {"bins", 4}},
                 {{"estimator", {"memory", "hybrid"}}, {"flow", {"spline", "affine"}}}));
 }
 
-TEST_F(Sweep, OptionsThatAreIdleInAllRunsAreRefused) {
+TEST_F(SweepOptions, OptionsThatAreIdleInAllRunsAreRefused) {
   expect_refusal(folder,
                  with({{"memory-share", 0.5}}, {{"estimator", {"memory", "pairs"}}}),
                  {"spec.json", "--memory-share:", "--estimator hybrid"});
@@ -192,7 +191,7 @@ TEST_F(Sweep, OptionsThatAreIdleInAllRunsAreRefused) {
                  {"--bins:", "--flow affine"});
 }
 
-TEST_F(Sweep, AnOptionIsFixedOrVaries) {
+TEST_F(SweepOptions, AnOptionIsFixedOrVaries) {
   expect_refusal(folder, with({{"seed", 1}}, {{"seed", {1, 2}}}),
                  {"'seed'", "fixed", "the grid"});
   expect_refusal(folder,

@@ -223,7 +223,7 @@ TEST(ImageRefusals, ValuesThatMeanNothingAreRefused) {
   expect_refusal(folder, fit_of(out, {"--size", ""}),
                  {"--size: expected a side", "''"});
   expect_refusal(folder, fit_of(out, {"--grid", "0.1,0.2"}),
-                 {"--grid: expected --schedule grid beside it, found joint"});
+                 {"--grid: expected --schedule grid beside it"});
 }
 
 TEST(ImageRefusals, AFolderWithOtherFilesIsNoPlaceForARun) {

@@ -128,6 +128,25 @@ TEST(Images, SimulatedPartsShareNoPeople) {
   EXPECT_EQ(outcome.err.find("warning"), std::string::npos) << outcome.err;
 }
 
+TEST(Images, DrawnOnesAreRefusedOrReplaced) {
+  const TemporaryFolder folder;
+  const auto& faces = Faces::get();
+  const auto draw = [&](const std::string& count) {
+    return Arguments{
+        "sample",  faces.run,           "--n", count, "--out", folder.path("drawn"),
+        "--sheet", folder.path("s.png")};
+  };
+  run_well(draw("4"));
+  expect_refusal(folder, draw("2"), {folder.path("s.png"), "--overwrite", "--sheet"});
+  std::filesystem::remove(folder.path("s.png"));
+  expect_refusal(folder, draw("2"), {folder.path("drawn/new1/1.png"), "--overwrite"});
+  folder.write("drawn/new1/notes.txt", "mine");
+  expect_refusal(folder, draw("2") + kOverwrite, {"notes.txt"});
+  std::filesystem::remove(folder.path("drawn/new1/notes.txt"));
+  run_well(draw("2") + kOverwrite);
+  EXPECT_EQ(content_below(folder.path("drawn")).size(), 4u);  // 2 folders, 2 files
+}
+
 TEST(Images, AStudyWithoutFacesSaysThatItSimulatesThem) {
   const TemporaryFolder folder;
   const auto outcome = run({"reproduce", "lfw", "--quick", "--methods", "baseline",

@@ -1,5 +1,6 @@
 // Relationship files and the rows of tables: matched by ids, or by position where that
 // is said, and never by chance.
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -55,7 +56,7 @@ TEST_F(Matching, ByPositionIsRefusedUnlessItIsSaid) {
   refused(fit({"--relationship", files_.relatives + "/relationship.npy"}), how);
   refused(Arguments{"evaluate", files_.relatives_run, path("train.csv")} + matrix, how);
   refused(Arguments{"evaluate", files_.relatives_run, path("train.csv"), "--given",
-                    path("train.csv")} +
+                    files_.relatives + "/valid.csv"} +
               matrix,
           how);
   refused(Arguments{"sample", files_.relatives_run, "--rows", "60", "--out",
@@ -137,8 +138,8 @@ TEST_F(Matching, AWrongMatrixIsBlamedAndNotTheTable) {
   // Families, or ids that are made of them.
   std::string people = "family,id,x1,x2\n";
   for (int row = 1; row <= SharedFiles::kRelatives; ++row) {
-    people += "F,r" + std::to_string(row) + "," + std::to_string(row % 7) + "," +
-              std::to_string(row % 5) + "\n";
+    people += "F,r" + std::to_string(row) + "," + std::to_string(std::sin(row)) + "," +
+              std::to_string(std::sin(7 * row)) + "\n";
   }
   const auto table = folder_.write("people.csv", people);
   refused(with_ids(ids("g.id", [](int row) { return "G\tr" + std::to_string(row); }),

@@ -26,7 +26,7 @@ TEST(SimulateImages, WritesAFolderForEachPersonAndTheTruth) {
   EXPECT_EQ(content_of(again + "/valid/v000002/v000002_000001.png"),
             content_of(out + "/valid/v000002/v000002_000001.png"));
   expect_refusal(folder, kSmallImages + Arguments{"--out", out},
-                 {out, "expected a new or empty folder"});
+                 {out, "expected no earlier result", "--overwrite"});
 }
 
 TEST(SimulateImages, RefusesWhatDoesNotBelongTogether) {

@@ -187,9 +187,11 @@ TEST(Sweep, RunsWithDifferentScoresAreNotCompared) {
 TEST(Sweep, AnOldOneGoesOnUnderTheNamesOfItsScores) {
   const TemporaryFolder folder;
   const auto out = folder.path("sweep");
+  auto fixed = held_out_options();
+  fixed.erase("batch-size");
   run_well({"sweep",
-            write_specification(folder, {{"fixed", held_out_options()},
-                                         {"grid", {{"batch-size", {32, 64}}}}}),
+            write_specification(
+                folder, {{"fixed", fixed}, {"grid", {{"batch-size", {32, 64}}}}}),
             "--out", out});
   const auto whole = content_of(out + "/results.csv");
   // As it was when both scores had one name, after the first training.
@@ -210,6 +212,7 @@ TEST(Sweep, AKilledOneGoesOnToTheSameResults) {
   auto fixed = small_options();
   fixed["epochs"] = 60;
   fixed["patience"] = 1000;
+  fixed.erase("epochs");
   const auto specification = write_specification(
       folder, {{"fixed", fixed},
                {"grid", {{"learning-rate", {0.003, 0.02}}, {"seed", {1, 2, 3, 4}}}}});
@@ -229,6 +232,7 @@ TEST(Sweep, ARunThatDivergesIsListedAndTheOthersGoOn) {
   const auto out = folder.path("sweep");
   auto fixed = small_options();
   fixed["flow"] = "affine";
+  fixed.erase("bins");
   fixed["epochs"] = 30;
   run_well({"sweep",
             write_specification(folder, {{"fixed", fixed},
@@ -246,6 +250,7 @@ TEST(Sweep, ARunThatDivergesBesideSoundOnesIsListedAsFailed) {
   const auto out = folder.path("sweep");
   auto fixed = small_options();
   fixed["flow"] = "affine";
+  fixed.erase("bins");
   fixed["epochs"] = 30;
   run_well({"sweep",
             write_specification(
@@ -257,10 +262,11 @@ TEST(Sweep, ARunThatDivergesBesideSoundOnesIsListedAsFailed) {
   EXPECT_EQ(rows[2].back().rfind("failed: training diverged", 0), 0u) << rows[2].back();
 }
 
-TEST(Sweep, AnotherNumberOfReplicasAtTheResumptionChangesNothing) {
+TEST(Sweep, TheNumberOfReplicasIsSettledBeforeTheResumption) {
   const TemporaryFolder folder;
   auto fixed = small_options();
   fixed["patience"] = 1000;
+  fixed.erase("epochs");
   const auto specification = write_specification(
       folder,
       {{"fixed", fixed},
@@ -269,7 +275,9 @@ TEST(Sweep, AnotherNumberOfReplicasAtTheResumptionChangesNothing) {
   run_well({"sweep", specification, "--out", whole});
   kill_in_second_training(
       folder, {"sweep", specification, "--out", killed, "--replicas", "2"}, killed);
-  run_well({"sweep", "--resume", killed, "--replicas", "3"});
+  expect_one_error_line(run({"sweep", "--resume", killed, "--replicas", "3"}),
+                        {"--replicas:", "--resume"});
+  run_well({"sweep", "--resume", killed});
   EXPECT_EQ(content_of(killed + "/results.csv"), content_of(whole + "/results.csv"));
 }
 
@@ -300,7 +308,8 @@ TEST(Sweep, BadSpecificationsAreRefusedInOneLine) {
   refuse(with(R"({"epochs": [true]})"), {"'epochs'", "a value"});
   refuse(with(R"({"learning-rate": [{"a": 1}]})"), {"run 1", "--learning-rate"});
   refuse(with(R"({"out": ["x"]})"), {"run 1", "out"});
-  refuse(with(R"({"table": ["missing.csv"]})"), {"missing.csv"});
+  refuse(R"({"fixed": {"group": "group"}, "grid": {"table": ["missing.csv"]}})",
+         {"missing.csv"});
   refuse(R"({"fixed": {"group": "group"}})", {"run 1", "a table"});
   refuse(with(R"({"seed": [)" + std::string(3000, ' ') + "]}"), {"grid.seed"});
   refuse(R"({"cases": [{"table": "a", "seed": 1}], "grid": {"seed": [1]}})",

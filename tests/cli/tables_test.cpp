@@ -145,8 +145,8 @@ TEST_F(Tables, MinusNineInOtherRolesIsAskedAboutToo) {
   }
   for (const std::string name : {"c.eigenvec", "c.tsv"}) {
     const auto components = write(name, vectors);
-    expect_refused(Arguments{"fit", people, "--relationship-pcs", components, "--out",
-                             path("run")} +
+    expect_refused(Arguments{"fit", people, "--relationship-pcs", components,
+                             "--relationship-by-position", "--out", path("run")} +
                        small_fit(),
                    {components + ":5", "-9", "--minus-nine"});
   }
@@ -220,19 +220,21 @@ TEST_F(Tables, ScoresStandBesideTheirRows) {
   };
   for (const Arguments& dependence : {Arguments{}, Arguments{"--group", "c"}}) {
     for (const std::string name : {"s.csv", "s.tsv", "s.csv.gz"}) {
-      const auto json =
-          scores(gaps, dependence + Arguments{"--drop-missing", "--out", path(name)});
+      const auto json = scores(
+          gaps,
+          dependence + Arguments{"--drop-missing", "--overwrite", "--out", path(name)});
       EXPECT_EQ(json["rows"], kRows - 3);
       EXPECT_EQ(json["rows_left_out"], 3);
       check(cell_texts(read_table(path(name)), "log_density_nats"), true);
     }
-    scores(gaps, dependence + Arguments{"--drop-missing", "--keep", "a,c", "--out",
-                                        path("k.csv")});
+    scores(gaps, dependence + Arguments{"--drop-missing", "--overwrite", "--keep",
+                                        "a,c", "--out", path("k.csv")});
     const auto kept = read_table(path("k.csv"));
     check(cell_texts(kept, "log_density_nats"), true);
     EXPECT_EQ(cell_texts(kept, "a"), cell_texts(read_table(gaps), "a"));
     EXPECT_EQ(cell_texts(kept, "c"), cell_texts(read_table(gaps), "c"));
-    scores(gaps, dependence + Arguments{"--drop-missing", "--out", path("s.npy")});
+    scores(gaps, dependence + Arguments{"--drop-missing", "--overwrite", "--out",
+                                        path("s.npy")});
     const auto array = read_npy(path("s.npy")).values;
     ASSERT_EQ(array.size(), static_cast<std::size_t>(kRows));
     EXPECT_TRUE(std::isnan(array[20]));
@@ -282,9 +284,10 @@ TEST_F(Tables, GzippedTablesAreTables) {
   std::replace(tabs.begin(), tabs.end(), ',', '\t');
   run_well(fit(csv));
   const double expected = scores(csv)["mean_nll_nats"];
+  const auto others = zip("others.csv.gz", rows("a,b,c", {}, 1, 2));
   for (const auto& zipped : {zip("t.csv.gz", plain), zip("t.tsv.gz", tabs)}) {
     EXPECT_EQ(scores(zipped)["mean_nll_nats"], expected);
-    run_well(fit(zipped, {"--valid", zipped}, "zipped"));
+    run_well(fit(zipped, {"--valid", others}, "zipped"));
     std::filesystem::remove_all(path("zipped"));
   }
   // By their first bytes, whatever their name.

@@ -1,4 +1,6 @@
 // Mistyped command lines: one plain line, with what may have been meant.
+#include <cmath>
+
 #include "run_binary.h"
 
 namespace kinflow::cli {
@@ -58,8 +60,8 @@ TEST(Usage, OneIsSingular) {
   const TemporaryFolder folder;
   std::string rows = "g,x,y\n";
   for (int i = 0; i < 40; ++i) {
-    rows += std::to_string(i / 2) + "," + std::to_string(0.1 * i * i) + "," +
-            std::to_string(1.0 / (i + 1)) + "\n";
+    rows += std::to_string(i / 2) + "," + std::to_string(std::sin(i)) + "," +
+            std::to_string(std::sin(7 * i)) + "\n";
   }
   const auto train = folder.write("t.csv", rows + "3,NA,1\n");
   const auto valid = folder.write("v.csv", "x,y\n0.15,0.2\n");

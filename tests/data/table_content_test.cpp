@@ -17,13 +17,13 @@ namespace {
 using Numbers = std::vector<double>;
 using Labels = std::vector<std::string>;
 
-Table csv(const std::string& bytes) {
+Table content(const std::string& bytes) {
   return parse_table(bytes, "t.csv", TableFormat::csv);
 }
 
 /// The rows that are kept, where -9 has a meaning.
 std::vector<std::int64_t> kept(const std::string& bytes, const MinusNineRule& rule) {
-  const Table table = csv(bytes);
+  const Table table = content(bytes);
   return numeric_matrix(table, table.names(),
                         {.missing = MissingPolicy::drop, .minus_nine = rule})
       .kept_rows;
@@ -102,10 +102,10 @@ TEST(Table, GzippedBytesAreReadWhateverTheirName) {
   EXPECT_EQ(bytes.substr(0, 2), "\x1f\x8b");
   EXPECT_EQ(numeric_matrix(read_table(name), {"b"}).values, (Numbers{2, 4}));
   // Two members are one text.
-  EXPECT_EQ(csv(bytes + bytes).rows(), 5);
-  EXPECT_EQ(input_error_of([&] { csv(bytes.substr(0, bytes.size() - 1)); }),
+  EXPECT_EQ(content(bytes + bytes).rows(), 5);
+  EXPECT_EQ(input_error_of([&] { content(bytes.substr(0, bytes.size() - 1)); }),
             "t.csv: the gzip data end before they are complete");
-  EXPECT_EQ(input_error_of([] { csv("\x28\xb5\x2f\xfd"); }),
+  EXPECT_EQ(input_error_of([] { content("\x28\xb5\x2f\xfd"); }),
             "t.csv: expected text, plain or gzipped, found zstd data; unpack them with "
             "zstd -d");
 }
