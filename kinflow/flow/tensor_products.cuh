@@ -1,4 +1,5 @@
-// Matrix products of one warp on the tensor cores, nearly as exact as float32 arithmetic.
+// Matrix products of one warp on the tensor cores, nearly as exact as float32
+// arithmetic.
 //
 // Tensor cores take float32 numbers with 10 bits after the leading one. Each factor is
 // the sum of such a number and of a rest, and three of the four products are taken; the

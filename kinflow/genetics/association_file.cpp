@@ -176,7 +176,8 @@ AssociationReader::Column AssociationReader::require(
   const auto& header = lines_.header();
   if (wanted.empty()) {
     if (const Column found = find(names)) return found;
-    fail(fmt::format("expected a column of {} ({}), found none", what, in_words(names)));
+    fail(
+        fmt::format("expected a column of {} ({}), found none", what, in_words(names)));
   }
   const auto found = std::find(header.begin(), header.end(), wanted);
   if (found == header.end()) {

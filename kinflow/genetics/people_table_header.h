@@ -186,12 +186,11 @@ class ColumnNames {
 
   [[noreturn]] void fail_for_unknown(const std::vector<std::string>& unknown) const {
     const auto names = std::span(lines_.header()).subspan(first_);
-    throw InputError(fmt::format("{}: expected {} {} ({}), found {}{}", lines_.source(),
-                                 unknown.size() > 1 ? "columns" : "a column",
-                                 in_quotes(unknown, kMostNamed), meaning_.name_option,
-                                 in_quotes(names, kMostNamed),
-                                 unknown.size() == 1 ? did_you_mean(unknown[0], names)
-                                                     : ""));
+    throw InputError(fmt::format(
+        "{}: expected {} {} ({}), found {}{}", lines_.source(),
+        unknown.size() > 1 ? "columns" : "a column", in_quotes(unknown, kMostNamed),
+        meaning_.name_option, in_quotes(names, kMostNamed),
+        unknown.size() == 1 ? did_you_mean(unknown[0], names) : ""));
   }
 
   const DelimitedLines& lines_;

@@ -290,7 +290,8 @@ void check_left_out(const Genotypes& genotypes, std::size_t chromosomes,
   constexpr std::size_t kMostLeftOut = 95;
   if (chromosomes <= kMostLeftOut) return;
   throw InputError(fmt::format(
-      "{}.bim: expected at most {} chromosomes to leave out with --loco, found {}, such "
+      "{}.bim: expected at most {} chromosomes to leave out with --loco, found {}, "
+      "such "
       "as {}; without --allow-extra-chr names that are no chromosomes have no part in "
       "the relationship and none of them is left out",
       genotypes.prefix(), kMostLeftOut, chromosomes, in_quotes(name)));

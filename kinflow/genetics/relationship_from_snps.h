@@ -98,8 +98,8 @@ std::vector<ChromosomeVariants> by_chromosome(const Genotypes& genotypes,
                                               std::span<const std::int64_t> variants,
                                               int autosomes = kHumanAutosomes);
 
-/// InputError where more chromosomes would be left out, one at a time, than a genome has
-/// (95, as many as --chr-set can name): each takes a matrix.
+/// InputError where more chromosomes would be left out, one at a time, than a genome
+/// has (95, as many as --chr-set can name): each takes a matrix.
 /// @param name  of one of them
 void check_left_out(const Genotypes& genotypes, std::size_t chromosomes,
                     const std::string& name);

@@ -16,11 +16,13 @@ TEST(NullModelTable, HasLowerTrianglesRowByRow) {
   NullModel other{.set = "single", .traits = {"hdl"}, .fit = {}};
   other.fit.variances.genetic = {0.125};
   other.fit.variances.residual = {1};
-  EXPECT_EQ(null_model_header(),
-            "LEFT_OUT\tADDED\tSET\tTRAITS\tLOG_LIKELIHOOD\tVG\tVE\tITERATIONS\tCONVERGED\n");
+  EXPECT_EQ(
+      null_model_header(),
+      "LEFT_OUT\tADDED\tSET\tTRAITS\tLOG_LIKELIHOOD\tVG\tVE\tITERATIONS\tCONVERGED\n");
   EXPECT_EQ(null_model_rows({"7", true}, {model}),
             "7\tsex\tflow\tu1;u2\t-812.25\t1;0.5;2\t3;-0.25;4\t7\tyes\n");
-  EXPECT_EQ(null_model_rows({}, {other}), "none\tnone\tsingle\thdl\t0\t0.125\t1\t0\tno\n");
+  EXPECT_EQ(null_model_rows({}, {other}),
+            "none\tnone\tsingle\thdl\t0\t0.125\t1\t0\tno\n");
 }
 
 }  // namespace
