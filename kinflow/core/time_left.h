@@ -23,7 +23,7 @@ class TimeLeft {
 
   /// Units a second; nothing where it is not known yet.
   std::optional<double> rate() const;
-  /// For so many more units; negative where the rate is not known.
+  /// For this number of further units; negative where the rate is not known.
   double seconds_for(double units) const;
 
  private:

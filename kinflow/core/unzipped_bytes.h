@@ -13,7 +13,7 @@ namespace kinflow {
 /// gzip data that are damaged or cut off, and for zstd data.
 class UnzippedBytes {
  public:
-  /// Gives up to so many bytes; fewer only at the end.
+  /// Gives up to this number of bytes; fewer only at the end.
   using Read = std::function<std::size_t(char*, std::size_t)>;
 
   /// @param source  the file, for messages

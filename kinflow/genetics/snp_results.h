@@ -20,7 +20,7 @@ struct SnpResults {
 /// The share of a SNP's (weighted) sum of squares that the covariates must leave.
 inline constexpr double kLeastLeftOfSnp = 1e-8;
 
-/// -log10 P(F > f) with 1 and so many degrees of freedom; NaN where f is.
+/// -log10 P(F > f) with 1 and the given degrees of freedom; NaN where f is.
 double log10_p_of_f(double f, double degrees);
 /// -log10 P(X > x) of a chi-squared variable; NaN where x is.
 double log10_p_of_chi_square(double x, double degrees);

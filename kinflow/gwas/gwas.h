@@ -49,7 +49,7 @@ struct GwasViews {
 ///
 /// An earlier study with this prefix is refused, unless it is overwritten, which
 /// removes all its files, or an unfinished one of the same request, which goes on. All
-/// input is read and checked before anything is told or written. An InputError or
+/// input is read and checked before anything is printed or written. An InputError or
 /// NumericalError that comes later takes all new files with it; only where a disk fills
 /// up after variants were tested they remain. The same call goes on then, and with a
 /// run that was interrupted or killed.

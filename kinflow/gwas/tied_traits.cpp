@@ -157,7 +157,7 @@ void warn_of_shapes(const GwasInputs& inputs, TraitTransform transform,
     if (std::abs(skew) < kSkewed) continue;
     if (rarest.id.empty()) rarest = rarest_variant(inputs);
     // The sum over people of trait times genotype is as skewed as that of a rare binary
-    // trait with so many expected alleles.
+    // trait with this number of expected alleles.
     const double minor_share = rarest.minor_alleles / (2 * people);
     const double skew_of_variant =
         (1 - 2 * minor_share) / std::sqrt(2 * minor_share * (1 - minor_share));

@@ -9,7 +9,7 @@ namespace kinflow {
 
 std::string late_best_hint(std::int64_t best_epoch, std::int64_t asked,
                            std::int64_t patience) {
-  // One in so many epochs is among the last.
+  // The last 1 / kPart of all epochs.
   constexpr std::int64_t kPart = 20;
   const auto last = std::max<std::int64_t>(1, asked / kPart);
   const bool ran_out_of_patience = patience <= asked - best_epoch;

@@ -102,7 +102,9 @@ void expect_exact(const FlowOptions& options, double rows, double fused,
   for (const auto width : options.hidden) {
     terms = std::max(terms, static_cast<double>(width));
   }
-  EXPECT_LT(fused, largest_cuda_error(terms, tensor));
+  // The second was measured to hold; the first says why no less can be asked for.
+  EXPECT_LT(fused,
+            std::min(largest_cuda_error(terms, tensor), std::max(1e-5, 16 * tensor)));
 }
 
 TEST(FusedFlowCuda, LatentsAndLogDeterminantsMatchTensors) {
