@@ -28,6 +28,7 @@ void add_sweep(CLI::App& app, Console& console);
 void add_evaluate(CLI::App& app, Console& console);
 void add_sample(CLI::App& app, Console& console);
 void add_transform(CLI::App& app, Console& console);
+void add_compare(CLI::App& app, Console& console);
 void add_inspect(CLI::App& app, Console& console);
 void add_relationship(CLI::App& app, Console& console);
 void add_grm(CLI::App& app, Console& console);

@@ -60,6 +60,11 @@ std::string unless_schedule(const FitChoice& choice,
              : schedule_of(choice);
 }
 
+std::string valid_table(const FitChoice& choice) {
+  const auto& table = choice.request.data.valid_table;
+  return table.empty() ? "" : "--valid " + table;
+}
+
 }  // namespace
 
 const std::vector<EffectRule<FitChoice>>& fit_rules() {
@@ -70,12 +75,22 @@ const std::vector<EffectRule<FitChoice>>& fit_rules() {
        [](const Choice& c) {
          return c.request.flow.kind == FlowKind::spline ? "" : "--flow affine";
        }},
-      {{"--split-by", "--valid-fraction"},
+      {{"--split-by", "--valid-fraction", "--fold-by", "--per-fold"},
        "no --valid, whose rows are the validation rows,",
-       [](const Choice& c) -> std::string {
-         const auto& table = c.request.data.valid_table;
-         return table.empty() ? "" : "--valid " + table;
+       valid_table},
+      {{"--folds"},
+       "1 or no --valid, whose rows are the validation rows,",
+       [](const Choice& c) {
+         return c.typed.request.data.folds == 1 ? "" : valid_table(c);
        }},
+      {{"--valid-fraction"},
+       "--folds 1",
+       [](const Choice& c) {
+         return c.request.data.folds == 1 ? "" : "several folds";
+       }},
+      {{"--per-fold"},
+       "several folds",
+       [](const Choice& c) { return c.request.data.folds == 1 ? "--folds 1" : ""; }},
       {{"--no-calibrate"},
        "--valid TABLE",
        [](const Choice& c) {
@@ -85,7 +100,8 @@ const std::vector<EffectRule<FitChoice>>& fit_rules() {
        "--time-kernel or --split-by time",
        [](const Choice& c) {
          const auto& data = c.request.data;
-         const bool splits = data.split_by == SplitBy::time && data.valid_table.empty();
+         const bool splits =
+             data.split_by == HoldOutBy::time && data.valid_table.empty();
          return data.dependence.time_kernel || splits ? "" : "neither";
        }},
       {{"--correlation"},
@@ -159,13 +175,16 @@ void add_data_options(CLI::App& verb, FitGiven& given) {
       "or one for each under a common law that is learned");
   verb.add_flag("--independent", given.independent, "Rows are independent");
   verb.add_option("--valid", data.valid_table,
-                  "Validation table (default: a part of the training table)");
+                  "Validation table (default: parts of the training table in turn)");
   add_names(verb, "--columns", data.columns,
             "Columns to model, comma-separated (default: all without another role)");
   add_names(verb, "--context", data.context,
             "Columns to condition on, comma-separated");
   add_choice(verb, "--split-by", given.split_by, split_by_names(),
-             "How validation rows are chosen (default: group with --group, else rows)");
+             "Which rows are held out together (default: those that depend on each "
+             "other; time for a kernel of time; rows with --independent)");
+  verb.add_option("--fold-by", data.fold_by,
+                  "Column whose equal labels are held out together as well");
   verb.add_flag("--drop-missing", data.drop_missing,
                 "Leave out rows with missing values");
   add_minus_nine(verb, given.minus_nine,
@@ -259,8 +278,16 @@ void add_training_options(CLI::App& verb, FitGiven& given) {
 void add_flow_options(CLI::App& verb, FitGiven& given) {
   add_list(verb, "--allow-ties", given.request.data.allow_ties,
            "Columns of which a flow takes many rows with one value, comma-separated");
+  verb.add_option("--folds", given.request.data.folds,
+                  "Parts of the rows that are held out in turn (default: 5; 1 for a "
+                  "dense matrix of more than 5,000 rows); 1: one part, once")
+      ->check(integer_in(1, kMostFolds))
+      ->default_str("");
+  verb.add_option("--per-fold", given.request.per_fold,
+                  "Flows of each fold that become members of the model")
+      ->check(integer_in(1, kLargestEnsemble));
   verb.add_option("--valid-fraction", given.request.data.valid_fraction,
-                  "Share of rows held out without --valid")
+                  "Share of rows held out with --folds 1")
       ->check(number_in(kSmallestValidFraction, kLargestValidFraction));
   add_model_options(verb, given);
   add_training_options(verb, given);
@@ -275,7 +302,8 @@ void add_fit_options(CLI::App& verb, FitGiven& given) {
                 "Rows of --valid choose among flows and epochs only, and do not place "
                 "the latents");
   verb.add_option("--ensemble", given.request.ensemble,
-                  "Members of the model, a mixture of the best flows of the run")
+                  "With --valid or --folds 1: members of the model, a mixture of the "
+                  "best flows of the run")
       ->check(integer_in(1, kLargestEnsemble));
   verb.add_flag("!--no-inference", given.request.inference,
                 "No standard errors, intervals and tests at the end");

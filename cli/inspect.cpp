@@ -176,7 +176,12 @@ void print_inference(const nlohmann::json& record) {
   }
   if (shown > 0 || !test.empty()) {
     fmt::print(
-        "The flow is taken as known: on small tables intervals are too narrow.\n");
+        "{}\n",
+        record.contains("cross_validation")
+            ? "From the latents of held-out rows, under flows that have not seen "
+              "them."
+            : "The flow is taken as known: on small tables intervals are too "
+              "narrow.");
   }
 }
 
@@ -204,8 +209,10 @@ std::string restarts_line(const nlohmann::json& record) {
 void print_members(const Model& model) {
   const auto name = model.dependence.typical_name();
   const auto score = valid_score_of(model.record);
+  const bool has_folds = model.record.contains("cross_validation");
   std::vector<TableColumn> columns = {
       {"member"}, {"replica"}, {"best epoch"}, {valid_score_label(score)}};
+  if (has_folds) columns.insert(columns.begin() + 1, {"fold"});
   if (!name.empty()) columns.push_back({"typical " + name});
   TextTable table(columns);
   const auto shown = [](const nlohmann::json& value) {
@@ -217,6 +224,9 @@ void print_members(const Model& model) {
         std::to_string(member + 1), shown(of_member(model, member, "replica")),
         shown(of_member(model, member, "best_epoch")),
         shown(of_member(model, member, valid_score_key(score)))};
+    if (has_folds) {
+      row.insert(row.begin() + 1, shown(of_member(model, member, "fold")));
+    }
     if (!name.empty()) {
       row.push_back(
           fmt::format("{:.4f}", model.dependence_of(member).typical_parameter()));
@@ -224,6 +234,25 @@ void print_members(const Model& model) {
     table.add_row(row);
   }
   fmt::print("\n{}", table.plain());
+}
+
+// Score and rows of a run with a validation table or one part held out.
+template <typename Add>
+void add_validation(const Model& model, const Add& add) {
+  const auto of_record = [&](const std::string& pointer) {
+    return text_at(model.record, pointer);
+  };
+  const auto score = valid_score_of(model.record);
+  add("validation",
+      fmt::format("{} {} nats at epoch {} of {}{}", valid_score_label(score),
+                  of_record("/" + valid_score_key(score)), of_record("/best_epoch"),
+                  of_record("/epochs"),
+                  score == ValidScore::joint
+                      ? "; all rows scored together, not to be compared with the NLL "
+                        "of single rows"
+                      : ""));
+  add("rows", fmt::format("{} for training, {} for validation",
+                          of_record("/train_rows"), of_record("/valid_rows")));
 }
 
 void print_text(const Model& model, const std::string& run) {
@@ -241,41 +270,46 @@ void print_text(const Model& model, const std::string& run) {
     return text_at(model.record, pointer);
   };
   const auto score = valid_score_of(model.record);
-  add("validation",
-      fmt::format("{} {} nats at epoch {} of {}{}", valid_score_label(score),
-                  of_record("/" + valid_score_key(score)), of_record("/best_epoch"),
-                  of_record("/epochs"),
-                  score == ValidScore::joint
-                      ? "; all rows scored together, not to be compared with the NLL "
-                        "of single rows"
-                      : ""));
+  if (model.record.contains("cross_validation")) {
+    add("cross-validation",
+        fmt::format("NLL {} +- {} nats of single rows, each weighted by what it is "
+                    "worth and scored by flows that have not seen it",
+                    of_record("/cross_validation/nll_nats"),
+                    of_record("/cross_validation/standard_error")));
+    add("", of_record("/cross_validation/held_out"));
+    add("rows", fmt::format("{}, worth {} independent ones", of_record("/train_rows"),
+                            of_record("/cross_validation/worth_of_rows")));
+  } else {
+    add_validation(model, add);
+  }
   if (const auto late = late_best_line(model.record); !late.empty()) {
     table.add_row({"", late});
   }
-  add("rows", fmt::format("{} for training, {} for validation",
-                          of_record("/train_rows"), of_record("/valid_rows")));
   add("training", fmt::format("schedule {}, estimator {}, seed {}",
                               of_record("/request/train/schedule"),
                               of_record("/request/train/estimator"),
                               of_record("/request/train/seed")));
   add("restarts", restarts_line(model.record));
   if (model.record.contains("inference")) {
-    add("likelihood",
-        fmt::format("{} nats, AIC {}, BIC {} with {} parameters",
-                    of_record("/inference/log_likelihood_nats"),
-                    of_record("/inference/aic"), of_record("/inference/bic"),
-                    of_record("/inference/parameter_count")));
+    add("likelihood", fmt::format("{} nats, all rows together",
+                                  of_record("/inference/log_likelihood_nats")));
   }
   add("data", of_record("/request/data/table") + " " + of_record("/data_hash"));
   add("kinflow", of_record("/kinflow_version"));
   fmt::print("{}", table.plain());
   if (model.members() > 1) {
     print_members(model);
-    fmt::print("Calibration, dependence and inference are shown of member 1.\n");
+    fmt::print("{}\n", model.map
+                           ? fmt::format("`evaluate` and `sample` take the mixture of "
+                                         "these; `transform` and `gwas` a flow trained "
+                                         "on all rows for {} epochs.",
+                                         of_record("/map/epochs"))
+                           : "Calibration, dependence and inference are shown of "
+                             "member 1.");
   }
   if (dependence.kind == DependenceKind::blocks) print_blocks(dependence);
   print_inference(model.record);
-  print_history(run, score);
+  print_history(run, valid_score_of(model.record));
 }
 
 }  // namespace

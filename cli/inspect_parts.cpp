@@ -71,15 +71,18 @@ nlohmann::json history_json(const std::string& run, ValidScore score) {
   const auto& names = table.names();
   const bool is_named = std::find(names.begin(), names.end(), key) != names.end();
   const auto column = is_named ? key : valid_score_key(ValidScore::rows);
-  const auto numbers =
-      numeric_matrix(table, {"epoch", "replica", column, "typical_parameter"},
-                     {.missing = MissingPolicy::drop});
+  std::vector<std::string> columns = {"epoch", "replica", column, "typical_parameter"};
+  // Images, and runs of before, have none.
+  const bool has_folds = std::find(names.begin(), names.end(), "fold") != names.end();
+  if (has_folds) columns.emplace_back("fold");
+  const auto numbers = numeric_matrix(table, columns, {.missing = MissingPolicy::drop});
   for (std::int64_t i = 0; i < numbers.rows; ++i) {
-    const auto* row = &numbers.values[static_cast<std::size_t>(4 * i)];
+    const auto* row = &numbers.values[static_cast<std::size_t>(i) * columns.size()];
     history.push_back({{"epoch", static_cast<std::int64_t>(row[0])},
                        {"replica", static_cast<std::int64_t>(row[1])},
                        {key, row[2]},
                        {"typical_parameter", row[3]}});
+    if (has_folds) history.back()["fold"] = static_cast<std::int64_t>(row[4]);
   }
   return history;
 }
@@ -113,12 +116,16 @@ void print_blocks(const LearnedDependence& dependence) {
 void print_history(const std::string& run, ValidScore score) {
   const auto history = history_json(run, score);
   if (history.empty()) return;
-  TextTable epochs(
-      {{"epoch"}, {"replica"}, {valid_score_label(score)}, {"typical parameter"}});
+  TextTable epochs({{"epoch"},
+                    {"fold"},
+                    {"replica"},
+                    {valid_score_label(score)},
+                    {"typical parameter"}});
   const std::size_t stride = std::max<std::size_t>(1, history.size() / 10);
   for (std::size_t i = 0; i < history.size(); i += stride) {
     const auto& row = history[i];
-    epochs.add_row({row["epoch"].dump(), row["replica"].dump(),
+    epochs.add_row({row["epoch"].dump(), std::to_string(row.value("fold", 1)),
+                    row["replica"].dump(),
                     fmt::format("{:.4f}", row[valid_score_key(score)].get<double>()),
                     fmt::format("{:.4f}", row["typical_parameter"].get<double>())});
   }

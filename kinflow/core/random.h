@@ -21,7 +21,8 @@ enum class Purpose : std::uint64_t {
   cohort,
   images,
   clusters,
-  subsets
+  subsets,
+  folds
 };
 
 /// The number of a stream, for Random.

@@ -75,7 +75,7 @@ ResultFiles paths_between(const std::string& start, const std::string& ending) {
 
 ResultFiles run_folder_files(const std::string& directory) {
   ResultFiles files;
-  for (const char* name : {"run.json", "metrics.csv", "model.safetensors",
+  for (const char* name : {"run.json", "metrics.csv", "held_out.csv", "model.safetensors",
                            "checkpoint.safetensors", "best.safetensors"}) {
     files.push_back((fs::path(directory) / name).string());
   }

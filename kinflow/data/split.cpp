@@ -19,12 +19,11 @@ enum Part : char { kTrainPart, kValidPart, kTestPart };
 
 struct HeldOutPart {
   Part part;
-  double wanted_rows;
+  double wanted_worth;
 };
 
 /// The parts to hold out, in the order in which they are chosen.
-std::vector<HeldOutPart> held_out_parts(std::int64_t rows,
-                                        const SplitOptions& options) {
+std::vector<HeldOutPart> held_out_parts(double worth, const SplitOptions& options) {
   const double valid = options.valid_fraction, test = options.test_fraction;
   if (!(valid >= 0 && test >= 0 && valid + test < 1)) {
     throw InputError(
@@ -32,10 +31,9 @@ std::vector<HeldOutPart> held_out_parts(std::int64_t rows,
                     "received {} for validation and {} for test",
                     valid, test));
   }
-  const auto n = static_cast<double>(rows);
   std::vector<HeldOutPart> parts;
-  if (test > 0) parts.push_back({.part = kTestPart, .wanted_rows = test * n});
-  if (valid > 0) parts.push_back({.part = kValidPart, .wanted_rows = valid * n});
+  if (test > 0) parts.push_back({.part = kTestPart, .wanted_worth = test * worth});
+  if (valid > 0) parts.push_back({.part = kValidPart, .wanted_worth = valid * worth});
   return parts;
 }
 
@@ -59,7 +57,7 @@ std::vector<Part> split_by_rows(std::int64_t rows,
   for (std::size_t p = 0; p < parts.size(); ++p) {
     // Training and the parts to come get at least one row each.
     const std::size_t most = order.size() - used - (parts.size() - p);
-    const auto wanted = static_cast<std::size_t>(std::llround(parts[p].wanted_rows));
+    const auto wanted = static_cast<std::size_t>(std::llround(parts[p].wanted_worth));
     const std::size_t count = std::clamp<std::size_t>(wanted, 1, most);
     for (std::size_t i = 0; i < count; ++i) {
       part_of_row[static_cast<std::size_t>(order[used++])] = parts[p].part;
@@ -69,14 +67,17 @@ std::vector<Part> split_by_rows(std::int64_t rows,
 }
 
 std::vector<Part> split_by_group(const std::vector<std::int64_t>& block_of_row,
+                                 const std::vector<double>& worth_of_row,
                                  const std::vector<HeldOutPart>& parts,
                                  std::uint64_t seed) {
-  std::map<std::int64_t, double> rows_of_block;
-  for (const std::int64_t block : block_of_row) rows_of_block[block] += 1;
-  check_enough(rows_of_block.size(), parts, "groups");
+  std::map<std::int64_t, double> worth_of_block;
+  for (std::size_t row = 0; row < block_of_row.size(); ++row) {
+    worth_of_block[block_of_row[row]] += worth_of_row.empty() ? 1 : worth_of_row[row];
+  }
+  check_enough(worth_of_block.size(), parts, "groups");
 
   std::vector<std::int64_t> blocks;
-  for (const auto& [block, size] : rows_of_block) blocks.push_back(block);
+  for (const auto& [block, size] : worth_of_block) blocks.push_back(block);
   std::vector<std::int64_t> free;
   for (const std::int64_t i :
        Random(seed, stream(Purpose::split))
@@ -86,11 +87,11 @@ std::vector<Part> split_by_group(const std::vector<std::int64_t>& block_of_row,
 
   std::map<std::int64_t, Part> part_of_block;
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    double missing = parts[p].wanted_rows;
+    double missing = parts[p].wanted_worth;
     std::vector<std::int64_t> left;
     bool empty = true;
     for (std::size_t i = 0; i < free.size(); ++i) {
-      const double size = rows_of_block[free[i]];
+      const double size = worth_of_block[free[i]];
       // Training and the parts to come get at least one block each.
       const bool enough_left = left.size() + free.size() - i > parts.size() - p;
       if (enough_left && missing > 0 && size - missing <= missing / 2) {
@@ -104,7 +105,7 @@ std::vector<Part> split_by_group(const std::vector<std::int64_t>& block_of_row,
     if (empty) {
       const auto smallest = std::min_element(
           left.begin(), left.end(), [&](std::int64_t a, std::int64_t b) {
-            return rows_of_block[a] < rows_of_block[b];
+            return worth_of_block[a] < worth_of_block[b];
           });
       part_of_block[*smallest] = parts[p].part;
       left.erase(smallest);
@@ -142,7 +143,7 @@ std::vector<Part> split_by_time(const std::vector<double>& time_of_row,
   for (std::size_t p = 0; p < parts.size(); ++p) {
     // One cut remains for each part to come.
     const std::size_t parts_to_come = parts.size() - p - 1;
-    const double wanted = static_cast<double>(end) - parts[p].wanted_rows;
+    const double wanted = static_cast<double>(end) - parts[p].wanted_worth;
     const auto distance = [&](std::size_t cut) {
       return std::abs(static_cast<double>(cut) - wanted);
     };
@@ -159,15 +160,20 @@ std::vector<Part> split_by_time(const std::vector<double>& time_of_row,
 }  // namespace
 
 Split split(std::int64_t rows, const SplitOptions& options) {
-  const auto parts = held_out_parts(rows, options);
   const auto n = static_cast<std::size_t>(rows);
-  if ((options.by == SplitBy::group && options.block_of_row.size() != n) ||
+  const auto& worth = options.worth_of_row;
+  const auto parts =
+      held_out_parts(worth.empty() ? static_cast<double>(rows)
+                                   : std::accumulate(worth.begin(), worth.end(), 0.0),
+                     options);
+  if ((!worth.empty() && worth.size() != n) ||
+      (options.by == SplitBy::group && options.block_of_row.size() != n) ||
       (options.by == SplitBy::time && options.time_of_row.size() != n)) {
-    throw std::logic_error("[split] expected one block or time for each row");
+    throw std::logic_error("[split] expected one block, worth or time for each row");
   }
   const std::vector<Part> part_of_row =
       options.by == SplitBy::group
-          ? split_by_group(options.block_of_row, parts, options.seed)
+          ? split_by_group(options.block_of_row, worth, parts, options.seed)
       : options.by == SplitBy::time ? split_by_time(options.time_of_row, parts)
                                     : split_by_rows(rows, parts, options.seed);
   Split result;

@@ -18,7 +18,9 @@ struct SplitOptions {
   double test_fraction = 0;     ///< of all rows; 0: no such part
   std::uint64_t seed = 0;
   std::vector<std::int64_t> block_of_row = {};  ///< [rows], for SplitBy::group
-  std::vector<double> time_of_row = {};         ///< [rows], for SplitBy::time
+  /// [rows], for SplitBy::group: fractions are those of the sum. Empty: 1 for each row.
+  std::vector<double> worth_of_row = {};
+  std::vector<double> time_of_row = {};  ///< [rows], for SplitBy::time
 };
 
 /// Row numbers of each part, ascending; each row is in exactly one part.

@@ -122,6 +122,12 @@ at::Tensor Dependence::quadratic(const at::Tensor& parameters,
   return (precision_times(parameters, latents) * latents).sum({1, 2});
 }
 
+at::Tensor Dependence::row_worth(const at::Tensor& parameters) const {
+  const auto ones = at::ones({parameters.size(0), rows(), 1},
+                             parameters.options().dtype(at::kDouble));
+  return precision_times(parameters, ones).squeeze(2);
+}
+
 at::Tensor Dependence::objective(const at::Tensor& parameters,
                                  const at::Tensor& latents) const {
   const double columns = static_cast<double>(latents.size(-1));

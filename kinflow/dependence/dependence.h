@@ -101,6 +101,9 @@ class Dependence {
   /// C^-1 U: [R, n, p].
   virtual at::Tensor precision_times(const at::Tensor& parameters,
                                      const at::Tensor& latents) const = 0;
+  /// What each row is worth, C^-1 1: [R, n]. The sum is the number of independent rows
+  /// that tell as much about a mean; weights of generalised least squares.
+  at::Tensor row_worth(const at::Tensor& parameters) const;
   /// tr(U' C^-1 U): [R].
   virtual at::Tensor quadratic(const at::Tensor& parameters,
                                const at::Tensor& latents) const;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -32,25 +33,62 @@ constexpr double kDifference = 1e-3;
 /// degree of freedom.
 constexpr double kNormalQuantile = 1.959963984540054;
 constexpr double kChiSquaredQuantile = kNormalQuantile * kNormalQuantile;
+/// Turns between the parameters and an unknown location and scale, and a change of the
+/// parameters that ends them. They come nearer by a half or so in each.
+constexpr int kMostTurns = 100;
+constexpr double kTurnsEnd = 1e-7;
 /// Differences of 2 log-likelihoods that do not count.
 constexpr double kNoDifference = 1e-6;
 
-/// Latents and the most likely parameters, on both scales.
+/// Latents with mean 0 and scale 1 under a law: centred by generalised least squares,
+/// each column divided by its deviation.
+struct Placed {
+  at::Tensor latents;     // [1, n, p]
+  double log_scales = 0;  // n times the sum of the logarithms of the deviations
+};
+
+Placed place_latents(const at::Tensor& latents, const at::Tensor& worth,
+                     const std::function<at::Tensor(const at::Tensor&)>& solve) {
+  const auto rows = static_cast<double>(latents.size(1));
+  const at::Tensor mean = (worth.unsqueeze(2) * latents).sum(1, true) / worth.sum();
+  const at::Tensor centred = latents - mean;
+  const at::Tensor variance = (centred * solve(centred)).sum(1, true) / rows;
+  return {.latents = centred / variance.sqrt(),
+          .log_scales = 0.5 * rows * variance.log().sum().item<double>()};
+}
+
+/// Latents and the most likely parameters, on both scales. Where location and scale are
+/// unknown, all functions of the parameters are those with the most likely location and
+/// scale for them.
 struct Fit {
   const Dependence& law;
-  at::Tensor latents;     // [1, n, p]
-  at::Tensor parameters;  // [1, k]
-  at::Tensor place;       // [1, k], on the unbounded scale
-  double objective;
+  at::Tensor latents;          // [1, n, p]
+  bool is_placed;              // location and scale are known
+  at::Tensor parameters = {};  // [1, k]
+  at::Tensor place = {};       // [1, k], on the unbounded scale
+  double objective = 0;
 
   std::int64_t count() const { return parameters.size(1); }
-  double objective_at(const at::Tensor& unconstrained) const {
-    return law.objective(law.from_unconstrained(unconstrained), latents).item<double>();
+  Placed placed_at(const at::Tensor& here) const {
+    if (is_placed) return {.latents = latents};
+    return place_latents(latents, law.row_worth(here), [&](const at::Tensor& centred) {
+      return law.precision_times(here, centred);
+    });
   }
-  /// On the unbounded scale, [1, k].
+  double objective_at(const at::Tensor& unconstrained) const {
+    const at::Tensor here = law.from_unconstrained(unconstrained);
+    const auto placed = placed_at(here);
+    return law.objective(here, placed.latents).item<double>() + placed.log_scales;
+  }
+  /// On the unbounded scale, [1, k]. The location and the scale are at their optimum,
+  /// so that their own change adds nothing.
   at::Tensor gradient_at(const at::Tensor& unconstrained) const {
     const at::Tensor here = law.from_unconstrained(unconstrained);
-    return law.unconstrained_gradient(here, law.parameter_gradient(here, latents));
+    return law.unconstrained_gradient(
+        here, law.parameter_gradient(here, placed_at(here).latents));
+  }
+  bool has_separate_parameters() const {
+    return is_placed && law.has_separate_parameters();
   }
 };
 
@@ -270,22 +308,40 @@ std::optional<Interval> profile_interval(const Fit& fit) {
 
 /// The test of a fitted law; independent rows have the objective |U|^2 / 2.
 IndependenceTest test_independence(const Fit& fit, std::int64_t edges) {
-  const double independent = 0.5 * fit.latents.square().sum().item<double>();
+  auto placed = Placed{.latents = fit.latents};
+  if (!fit.is_placed) {
+    placed = place_latents(fit.latents, at::ones_like(fit.latents.select(2, 0)),
+                           [](const at::Tensor& centred) { return centred; });
+  }
+  const double independent =
+      0.5 * placed.latents.square().sum().item<double>() + placed.log_scales;
   const double gain = 2 * (independent - fit.objective);
   const double statistic = gain < kNoDifference ? 0 : gain;
   return {statistic, edges, independence_log10_p(statistic, edges)};
 }
 
-Fit fit_law(const Dependence& law, const at::Tensor& latents, const at::Tensor& start) {
-  const at::Tensor parameters = law.most_likely(latents, start, /*prior=*/0);
-  return {law, latents, parameters, law.to_unconstrained(parameters),
-          law.objective(parameters, latents).item<double>()};
+/// The most likely parameters; with an unknown location and scale in turn with those.
+Fit fit_law(const Dependence& law, const at::Tensor& latents, const at::Tensor& start,
+            bool is_placed) {
+  Fit fit{.law = law, .latents = latents, .is_placed = is_placed};
+  fit.parameters = start;
+  for (int turn = 0; turn < kMostTurns; ++turn) {
+    const auto before = fit.parameters;
+    fit.parameters =
+        law.most_likely(fit.placed_at(before).latents, before, /*prior=*/0);
+    if (is_placed || (fit.parameters - before).abs().max().item<double>() < kTurnsEnd) {
+      break;
+    }
+  }
+  fit.place = law.to_unconstrained(fit.parameters);
+  fit.objective = fit.objective_at(fit.place);
+  return fit;
 }
 
 }  // namespace
 
 DependenceInference infer(const Dependence& law, const at::Tensor& latents,
-                          const at::Tensor& start) {
+                          const at::Tensor& start, const InferenceOptions& options) {
   const c10::NoGradGuard no_grad;
   DependenceInference result;
   if (!law.has_separate_parameters() && law.parameter_count() > kMostParameters) {
@@ -297,7 +353,11 @@ DependenceInference infer(const Dependence& law, const at::Tensor& latents,
   const at::Tensor all = latents.to(at::kDouble).unsqueeze(0);
   bool has_looked_for_errors = false, has_looked_for_test = false;
   try {
-    const Fit fit = fit_law(law, all, start.unsqueeze(0));
+    // Many parameters leave little doubt of the scale, and costly ones bear no turns.
+    const bool is_placed = options.location_and_scale_are_known ||
+                           law.has_costly_parameters() ||
+                           law.parameter_count() > kMostParameters;
+    const Fit fit = fit_law(law, all, start.unsqueeze(0), is_placed);
     result.estimate = fit.parameters[0].cpu();
     result.log_likelihood = law.log_density(fit.parameters, all).item<double>();
     if (fit.count() == 0) {
@@ -305,7 +365,7 @@ DependenceInference infer(const Dependence& law, const at::Tensor& latents,
       result.standard_error = result.low = result.high = result.estimate;
       return result;
     }
-    if (law.has_separate_parameters()) {
+    if (fit.has_separate_parameters()) {
       add_separate_errors(fit, result);
     } else {
       add_joint_errors(fit, result);
@@ -314,7 +374,8 @@ DependenceInference infer(const Dependence& law, const at::Tensor& latents,
     if (const auto* blocks = dynamic_cast<const Blocks*>(&law)) {
       const Blocks shared(blocks->block_of_row(),
                           {.correlation = BlockCorrelation::shared});
-      const Fit of_shared = fit_law(shared, all, fit.parameters.narrow(1, 0, 1));
+      const Fit of_shared =
+          fit_law(shared, all, fit.parameters.narrow(1, 0, 1), is_placed);
       result.test = test_independence(of_shared, 1);
     } else if (const auto edges = law.edges_of_independence()) {
       result.test = test_independence(fit, *edges);
@@ -346,13 +407,6 @@ double independence_log10_p(double x, std::int64_t edges) {
                  : std::exp(log_chi_squared_tail(x, static_cast<double>(edges - 1)) -
                             log_tail);
   return log10_p_of_log(log_tail + std::log(0.5 * (1 + ratio)));
-}
-
-InformationCriteria information_criteria(double log_likelihood, std::int64_t parameters,
-                                         std::int64_t observations) {
-  const auto count = static_cast<double>(parameters);
-  return {2 * count - 2 * log_likelihood,
-          count * std::log(static_cast<double>(observations)) - 2 * log_likelihood};
 }
 
 }  // namespace kinflow

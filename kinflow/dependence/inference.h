@@ -42,6 +42,14 @@ struct DependenceInference {
   std::string why_no_test;
 };
 
+struct InferenceOptions {
+  /// Latents have mean 0 and variance 1 in the population. Those of a flow have the
+  /// location and the scale that its training found: false, and the most likely ones
+  /// are taken for every value of the parameters. Taking them as known makes errors of
+  /// a correlation too small by a third.
+  bool location_and_scale_are_known = true;
+};
+
 /// Estimates the parameters of latents and says how well they are known.
 ///
 /// Standard errors come from the observed information on the unbounded scale, by
@@ -55,21 +63,13 @@ struct DependenceInference {
 /// The test of blocks is made with one correlation for all of them.
 /// @param latents [n, p]  @param start [k], see Dependence::most_likely()
 DependenceInference infer(const Dependence& law, const at::Tensor& latents,
-                          const at::Tensor& start);
+                          const at::Tensor& start,
+                          const InferenceOptions& options = {});
 
 /// -log10 P(statistic >= x) where independence puts `edges` parameters at an end of
 /// their range: the mean of the chi-squared tails with edges - 1 and edges degrees of
 /// freedom. Exact for many rows and one parameter, an upper bound of the
 /// probability for more; 0 at x = 0.
 double independence_log10_p(double x, std::int64_t edges);
-
-struct InformationCriteria {
-  double aic;
-  double bic;
-};
-
-/// Akaike's and Schwarz's criterion; smaller is better.
-InformationCriteria information_criteria(double log_likelihood, std::int64_t parameters,
-                                         std::int64_t observations);
 
 }  // namespace kinflow

@@ -348,8 +348,10 @@ void draw_rows(const Model& model, const DrawRequest& request,
 
 void transform_table(const Model& mixture, const TransformRequest& request,
                      const StreamOptions& options, Logger& logger) {
-  const Model model = mixture.member(0);
-  if (mixture.members() > 1) {
+  const Model model = mixture.single();
+  if (mixture.map) {
+    logger.info("latents are those of the flow that was trained on all rows");
+  } else if (mixture.members() > 1) {
     logger.info(fmt::format("latents are those of the best of the model's {} members",
                             mixture.members()));
   }

@@ -11,6 +11,7 @@
 #include "kinflow/core/device_stream.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/evaluate/recovered_correlations.h"
+#include "kinflow/train/fold_plan.h"
 
 namespace kinflow {
 namespace {
@@ -103,7 +104,7 @@ class SeedData {
  private:
   DataRequest split_request() const {
     auto request = data_;
-    request.split_by = data_.dependence.group.empty() ? SplitBy::rows : SplitBy::group;
+    request.split_by = data_.dependence.group.empty() ? HoldOutBy::rows : HoldOutBy::group;
     return request;
   }
 

@@ -11,32 +11,17 @@
 #include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/time_left.h"
+#include "kinflow/train/folded_training.h"
 #include "kinflow/train/late_best.h"
 #include "kinflow/train/names.h"
 #include "kinflow/train/run_folder.h"
-#include "kinflow/train/trainer.h"
 #include "kinflow/train/training_group.h"
 
 namespace kinflow {
 namespace {
 
-std::string status_line(const Trainer& trainer, const std::string& typical_name) {
-  const auto best = trainer.best_replica();
-  const auto& history = trainer.history();
-  const auto& last =
-      history[history.size() - static_cast<std::size_t>(trainer.replicas() - best)];
-  auto line =
-      fmt::format("{} {} (best {} at {})", valid_score_label(trainer.valid_score()),
-                  format_nats(last.valid_nll_nats),
-                  format_nats(trainer.best_valid_nll(best)), trainer.best_epoch(best));
-  if (!typical_name.empty()) {
-    line += fmt::format(", typical {} {:.3f}", typical_name, last.typical_parameter);
-  }
-  return line;
-}
-
-void train(Trainer& trainer, const RunFolder& folder, const FitPlace& place,
-           const FitRequest& request, const std::string& typical_name, Logger& logger) {
+void train(FoldedTraining& trainer, const RunFolder& folder, const FitPlace& place,
+           const FitRequest& request, Logger& logger) {
   TimeLeft time_left;
   auto last_checkpoint = Clock::now();
   while (!trainer.finished()) {
@@ -65,7 +50,7 @@ void train(Trainer& trainer, const RunFolder& folder, const FitPlace& place,
          .done = done,
          .total = request.train.epochs,
          .unit = "epoch",
-         .status = status_line(trainer, typical_name),
+         .status = trainer.status_line(),
          .seconds_left = seconds_until(request.train.epochs),
          .least_seconds_left = end < request.train.epochs ? seconds_until(end) : -1});
   }
@@ -85,13 +70,26 @@ void check_same_data(const nlohmann::json& before, const nlohmann::json& now,
   }
 }
 
+// A run of a version without folds held out other rows and scored them in another way.
+void check_same_validation(const nlohmann::json& before, const FitRequest& request,
+                           const std::string& directory) {
+  const nlohmann::json::json_pointer folds("/request/data/folds");
+  if (before.contains(folds) || !request.data.valid_table.empty()) return;
+  throw InputError(directory +
+                   ": expected a run of this version, found one of an earlier version, "
+                   "which held out other rows; start a new fit");
+}
+
 // A new run folder, or that of a run to be resumed with the trainer at its checkpoint.
 RunFolder open_folder(const FitRequest& request, const FitPlace& place,
-                      const nlohmann::json& record, Trainer& trainer, Logger& logger) {
+                      const nlohmann::json& record, FoldedTraining& trainer,
+                      Logger& logger) {
   if (!place.resume) return RunFolder::create(place.directory, record, place.overwrite);
   auto folder = RunFolder::open(place.directory);
   folder.lock();
-  check_same_data(folder.read_record(), record, request);
+  const auto before = folder.read_record();
+  check_same_validation(before, request, place.directory);
+  check_same_data(before, record, request);
   remove_unfinished_files(place.directory);
   const auto checkpoint = folder.read_checkpoint();
   if (!checkpoint.empty()) trainer.restore(checkpoint, folder.checkpoint_path());
@@ -103,6 +101,12 @@ RunFolder open_folder(const FitRequest& request, const FitPlace& place,
 }  // namespace
 
 std::string score_line(const FitResult& result) {
+  if (result.cross_validation) {
+    const auto& scores = *result.cross_validation;
+    return fmt::format("cross-validated NLL {} +- {} nats ({} folds)",
+                       format_nats(scores.nll_nats), format_nats(scores.standard_error),
+                       scores.folds);
+  }
   return fmt::format(
       "{} {} nats at epoch {} of {}", valid_score_label(result.valid_score),
       format_nats(result.valid_nll_nats), result.best_epoch, result.epochs);
@@ -114,15 +118,13 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   if (!place.resume) RunFolder::check_free(place.directory, place.overwrite);
   check_paths(request.data);
   const DeviceStream stream(find_device(request.device));
-  TrainingGroup group({request}, logger);
-  auto& trainer = group.trainer();
+  FoldedTraining training({request}, logger);
   auto record = new_run_record(request);
-  auto folder = open_folder(request, place, record, trainer, logger);
-  folder.write_metrics(trainer.history(), trainer.valid_score());
-  group.describe(logger);
+  auto folder = open_folder(request, place, record, training, logger);
+  folder.write_metrics(training.history(), training.valid_score());
+  training.describe(logger);
   try {
-    train(trainer, folder, place, request, group.dependence().learned.typical_name(),
-          logger);
+    train(training, folder, place, request, logger);
   } catch (const NumericalError& error) {
     record["status"] = "failed";
     record["error"] = error.what();
@@ -130,7 +132,7 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
     throw;
   }
   set_threads(request.threads);
-  auto result = group.finish(0, record, logger);
+  auto result = training.finish(0, record, logger);
   if (result.best_epoch == 0) {
     logger.warning(
         "no epoch was better than the untrained flow on the validation rows: the model "

@@ -9,6 +9,7 @@
 
 #include "kinflow/core/log.h"
 #include "kinflow/flow/flow.h"
+#include "kinflow/train/cross_validation.h"
 #include "kinflow/train/fit_data.h"
 #include "kinflow/train/model.h"
 #include "kinflow/train/names.h"
@@ -28,16 +29,18 @@ struct FitRequest {
   bool standardize = true;  ///< false: the flow sees the data as they are
   /// Independent validation rows also place the latents; see Calibration.
   bool calibrate = true;
-  /// Members of the model: the best replicas of the run by validation. At most as many
-  /// as are trained.
+  /// Members of the model where rows are held out once or come from a table: the best
+  /// replicas of the run by validation. At most as many as are trained.
   std::int64_t ensemble = 1;
+  /// Members of the model from each of several folds.
+  std::int64_t per_fold = 2;
   std::string device = "cpu";
   std::int64_t threads = 1;
   SharedTrainOptions train;
   ReplicaOptions replicas;
 };
 
-const Names<SplitBy>& split_by_names();
+const Names<HoldOutBy>& split_by_names();
 nlohmann::json to_json(const FitRequest& request);
 /// Reads what to_json wrote; `source` stands for the file in messages.
 FitRequest fit_request_from(const nlohmann::json& json, const std::string& source);
@@ -63,13 +66,17 @@ FitRequest with_defaults(FitRequest request);
 struct FitResult {
   Model model;
   std::int64_t epochs = 0;
-  std::int64_t best_epoch = 0;                ///< of the best member
-  double valid_nll_nats = 0;                  ///< of the mixture of all members
-  ValidScore valid_score = ValidScore::rows;  ///< what that is
-  double seconds = 0;                         ///< of this call
+  /// Of the best member; of several folds that of the flow trained on all rows.
+  std::int64_t best_epoch = 0;
+  /// Of the mixture of all members; of several folds the mean of their best members.
+  double valid_nll_nats = 0;
+  ValidScore valid_score = ValidScore::rows;             ///< what that is
+  std::optional<CrossValidation> cross_validation = {};  ///< of several folds
+  double seconds = 0;                                    ///< of this call
 };
 
-/// "valid NLL 1.3383 nats at epoch 71 of 100", under the name of its score.
+/// "valid NLL 1.3383 nats at epoch 71 of 100", under the name of its score, or
+/// "cross-validated NLL 1.3383 +- 0.0121 nats (5 folds)".
 std::string score_line(const FitResult& result);
 
 struct FitPlace {

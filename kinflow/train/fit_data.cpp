@@ -42,24 +42,11 @@ std::vector<std::string> remaining_columns(const Table& table,
       return std::find(others.begin(), others.end(), name) != others.end();
     };
     const bool has_role = name == request.dependence.group ||
-                          name == request.dependence.time ||
+                          name == request.dependence.time || name == request.fold_by ||
                           is_among(request.context) || is_among(request.dependence.id);
     if (!has_role) columns.push_back(name);
   }
   return columns;
-}
-
-Split split_rows(const TableRows& rows, const DataRequest& request,
-                 std::uint64_t seed) {
-  SplitOptions options{.by = request.split_by.value_or(SplitBy::rows),
-                       .valid_fraction = request.valid_fraction,
-                       .seed = seed};
-  if (options.by == SplitBy::group) {
-    options.block_of_row = number_blocks(rows.labels).block_of_row;
-  } else if (options.by == SplitBy::time) {
-    options.time_of_row = rows.times.values;
-  }
-  return split(rows.data.size(0), options);
 }
 
 // The columns in which -9 is or would be one of the numbers that the table holds.
@@ -157,18 +144,7 @@ std::vector<std::string> warnings_about(const FitRows& rows, const Table& table)
 
 }  // namespace
 
-void hold_out(const DataRequest& request, std::uint64_t seed, FitRows& rows) {
-  const auto parts = split_rows(rows.train, request, seed);
-  rows.valid = select_rows(rows.train, parts.valid);
-  rows.train = select_rows(rows.train, parts.train);
-  rows.valid_relations = select_rows(rows.relations, parts.valid);
-  auto notes = std::move(rows.relations.notes);
-  rows.relations = select_rows(rows.relations, parts.train);
-  rows.relations.notes = std::move(notes);
-}
-
-FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow,
-                      std::uint64_t seed) {
+FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow) {
   const auto table = read_table(request.table);
   FitRows rows;
   rows.columns =
@@ -181,6 +157,7 @@ FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow,
   if (dependence.time_kernel) {
     check_one_role(dependence.time, "--time", rows.columns, request.table);
   }
+  check_one_role(request.fold_by, "--fold-by", rows.columns, request.table);
   for (const auto& column : dependence.id) {
     check_one_role(column, "--id", rows.columns, request.table);
   }
@@ -190,6 +167,7 @@ FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow,
                             .finds_levels = true,
                             .group = dependence.group,
                             .time = dependence.time,
+                            .fold_by = request.fold_by,
                             .drop_missing = request.drop_missing,
                             .id = dependence.id,
                             .minus_nine = {.meaning = request.minus_nine}};
@@ -217,6 +195,7 @@ FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow,
     auto scored = choice;
     scored.group.clear();
     scored.time.clear();
+    scored.fold_by.clear();
     scored.id.clear();
     scored.minus_nine = rows.minus_nine;
     scored.finds_levels = false;
@@ -224,22 +203,31 @@ FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow,
     rows.valid = read_rows(request.valid_table, scored);
     rows.has_valid_table = true;
     check_other_rows(request, rows);
-  } else {
-    hold_out(request, seed, rows);
-    if (rows.train.data.size(0) < 2) {
-      throw InputError(
-          fmt::format("{}: expected at least 2 training rows, found {} after "
-                      "the split; give other rows with --valid",
-                      request.table, rows.train.data.size(0)));
-    }
-    check_spread(view_of(rows.train.data, rows.columns, request.table));
-  }
-  if (rows.train.context.defined()) {
-    check_spread(view_of(rows.train.context,
-                         expanded_names(request.context, rows.train.context_levels),
-                         request.table));
   }
   return rows;
+}
+
+void check_training_rows(const DataRequest& request, const FitRows& rows) {
+  if (rows.train.data.size(0) < 2) {
+    throw InputError(
+        fmt::format("{}: expected at least 2 training rows, found {} after some were "
+                    "held out; give other rows with --valid",
+                    request.table, rows.train.data.size(0)));
+  }
+  check_spread(view_of(rows.train.data, rows.columns, request.table));
+  if (!rows.train.context.defined()) return;
+  check_spread(view_of(rows.train.context,
+                       expanded_names(request.context, rows.train.context_levels),
+                       request.table));
+}
+
+std::int64_t folds_of(const DataRequest& request, const FitRows& rows) {
+  if (rows.has_valid_table) return 1;
+  if (request.folds > 0) return request.folds;
+  const bool is_dense = std::any_of(
+      rows.relations.relationships.begin(), rows.relations.relationships.end(),
+      [](const RelationshipFile& file) { return !file.is_sparse(); });
+  return is_dense && rows.relations.rows > kManyDenseRows ? 1 : kDefaultFolds;
 }
 
 }  // namespace kinflow

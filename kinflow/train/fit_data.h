@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "kinflow/data/split.h"
 #include "kinflow/flow/flow_options.h"
 #include "kinflow/train/row_relations.h"
 #include "kinflow/train/table_rows.h"
@@ -17,6 +16,20 @@ namespace kinflow {
 inline constexpr double kSmallestValidFraction = 0.001;
 inline constexpr double kLargestValidFraction = 0.9;
 
+/// Which rows are held out together where there is no validation table.
+enum class HoldOutBy {
+  dependence,  ///< rows that depend on each other: groups, relatives, both
+  group,       ///< rows of a group
+  rows,        ///< every row by itself
+  time         ///< stretches of time; of one part the latest rows
+};
+
+/// Folds where the user names no number. A dense matrix of more rows than
+/// kManyDenseRows is decomposed for one part only.
+inline constexpr std::int64_t kDefaultFolds = 5;
+inline constexpr std::int64_t kManyDenseRows = 5000;
+inline constexpr std::int64_t kMostFolds = 100;
+
 /// Which columns of which table, and how their rows depend on each other.
 struct DataRequest {
   std::string table;
@@ -25,7 +38,13 @@ struct DataRequest {
       columns;  ///< empty: all but the group, id, context and time columns
   std::vector<std::string> context;
   DependenceRequest dependence;
-  std::optional<SplitBy> split_by;  ///< not given: group where there is one, else rows
+  /// Not given: by the dependence, of a kernel of time by time, else rows.
+  std::optional<HoldOutBy> split_by;
+  /// Parts of the rows that are held out in turn; 1: one part of `valid_fraction`, 0:
+  /// the default. No meaning with a validation table.
+  std::int64_t folds = 0;
+  /// Column whose equal labels are held out together, in addition.
+  std::string fold_by = {};
   double valid_fraction = 0.15;
   bool drop_missing = false;
   MinusNine minus_nine = MinusNine::careful;
@@ -48,13 +67,17 @@ struct FitRows {
   std::vector<std::string> warnings = {};  ///< about the tables, for the user
 };
 
-/// Takes validation rows out of the training rows and their relations.
-/// @param request  with a way to split
-void hold_out(const DataRequest& request, std::uint64_t seed, FitRows& rows);
-
-/// Reads, checks and splits. Throws InputError; writes nothing.
+/// Reads and checks. Rows to be held out stand among the training rows still. Throws
+/// InputError; writes nothing.
 /// @param flow  that the rows are for
-FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow,
-                      std::uint64_t seed);
+FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow);
+
+/// InputError where a column of the training rows has one value only, for instance
+/// after some were held out.
+void check_training_rows(const DataRequest& request, const FitRows& rows);
+
+/// Folds of rows that were read: those of the request, or the default; 1 with a
+/// validation table.
+std::int64_t folds_of(const DataRequest& request, const FitRows& rows);
 
 }  // namespace kinflow

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "kinflow/core/error.h"
+#include "kinflow/core/log.h"
 #include "kinflow/core/p_value.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/inference.h"
@@ -81,25 +83,15 @@ nlohmann::json estimates(const FittedDependence& fitted,
   return list;
 }
 
-}  // namespace
-
 nlohmann::json infer_dependence(const FittedDependence& fitted,
-                                const at::Tensor& parameters, const Model& model,
-                                const TableRows& train) {
-  const auto result = model.to_latent(train.data, train.context);
+                                const at::Tensor& parameters,
+                                const LatentResult& latents) {
   const auto& law = *fitted.law;
-  const LatentResult latents{.latents = result.latents.to(parameters.device()),
-                             .log_abs_det = result.log_abs_det};
-  const double log_likelihood = joint_log_density(law, parameters, latents);
-  const auto weights = model.flow->values().size(1);
-  const auto count = weights + 2 * train.data.size(1) + law.parameter_count();
-  const auto criteria = information_criteria(log_likelihood, count, train.data.size(0));
-  nlohmann::json json = {{"log_likelihood_nats", number(log_likelihood)},
-                         {"parameter_count", count},
-                         {"aic", number(criteria.aic)},
-                         {"bic", number(criteria.bic)}};
+  nlohmann::json json = {
+      {"log_likelihood_nats", number(joint_log_density(law, parameters, latents))}};
   if (law.parameter_count() == 0) return json;
-  const auto inference = infer(law, latents.latents, parameters);
+  const auto inference =
+      infer(law, latents.latents, parameters, {.location_and_scale_are_known = false});
   const auto* blocks = dynamic_cast<const Blocks*>(&law);
   if (blocks != nullptr && blocks->options().correlation == BlockCorrelation::pooled) {
     const auto pooling = blocks->pooling_law(parameters.unsqueeze(0));
@@ -126,6 +118,39 @@ nlohmann::json infer_dependence(const FittedDependence& fitted,
     json["why_no_test"] = inference.why_no_test;
   }
   return json;
+}
+
+}  // namespace
+
+at::Tensor likely_parameters(const FittedDependence& fitted, const FitRequest& request,
+                             const at::Tensor& latents, const at::Tensor& trained,
+                             Logger& logger) {
+  const auto& law = *fitted.law;
+  if (law.parameter_count() == 0 || request.train.schedule == Schedule::grid ||
+      fitted.learned.kind == DependenceKind::unstructured) {
+    return trained;
+  }
+  try {
+    return law.most_likely(latents.to(trained.device()).unsqueeze(0),
+                           trained.unsqueeze(0), request.train.prior)[0];
+  } catch (const NumericalError& error) {
+    logger.warning(fmt::format("the dependence stays as trained: {}", error.what()));
+    return trained;
+  }
+}
+
+void add_inference(const FittedDependence& fitted, const at::Tensor& parameters,
+                   const LatentResult& latents, Model& model, Logger& logger) {
+  try {
+    model.record["inference"] =
+        infer_dependence(fitted, parameters,
+                         {.latents = latents.latents.to(parameters.device()),
+                          .log_abs_det = latents.log_abs_det});
+  } catch (const std::exception& error) {
+    logger.warning(fmt::format("no standard errors and tests: {}", error.what()));
+    model.record["inference"] = {{"why_no_errors", error.what()},
+                                 {"why_no_test", error.what()}};
+  }
 }
 
 }  // namespace kinflow

@@ -3,21 +3,27 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "kinflow/train/fit.h"
 #include "kinflow/train/fitted_dependence.h"
 #include "kinflow/train/model.h"
-#include "kinflow/train/table_rows.h"
 
 namespace kinflow {
 
-/// The likelihood of the training rows with AIC and BIC, and for every dependence
-/// parameter its most likely value given the flow, standard error and 95% interval; a
-/// profile interval and the test of independence where there are some. Numbers that do
-/// not exist are null. docs/architecture.md lists the keys.
+/// The most likely dependence parameters [k] of latents [n, p]: validation stops a
+/// training where its own may still lag behind, and stages come seldom. A grid keeps
+/// its own, and an unstructured dependence has too many to search.
+/// @param trained  [k], where the search begins
+at::Tensor likely_parameters(const FittedDependence& fitted, const FitRequest& request,
+                             const at::Tensor& latents, const at::Tensor& trained,
+                             Logger& logger);
+
+/// Adds to the model's record what latents [n, p] and [n] of the law's rows say of its
+/// parameters: the log-likelihood, and for every parameter its most likely value given
+/// the flow, standard error and 95% interval; a profile interval and the test of
+/// independence where there are some. Numbers that do not exist are null, and where
+/// there is nothing the record says why. docs/formats.md lists the keys.
 /// @param parameters  [k], learned, of the law
-nlohmann::json infer_dependence(const FittedDependence& fitted,
-                                const at::Tensor& parameters, const Model& model,
-                                const TableRows& train);
+void add_inference(const FittedDependence& fitted, const at::Tensor& parameters,
+                   const LatentResult& latents, Model& model, Logger& logger);
 
 }  // namespace kinflow

@@ -24,9 +24,11 @@ constexpr double kShareStart = 0.5;
 
 }  // namespace
 
-const Names<SplitBy>& split_by_names() {
-  static const Names<SplitBy> names = {
-      {"group", SplitBy::group}, {"rows", SplitBy::rows}, {"time", SplitBy::time}};
+const Names<HoldOutBy>& split_by_names() {
+  static const Names<HoldOutBy> names = {{"dependence", HoldOutBy::dependence},
+                                         {"group", HoldOutBy::group},
+                                         {"rows", HoldOutBy::rows},
+                                         {"time", HoldOutBy::time}};
   return names;
 }
 
@@ -52,11 +54,19 @@ FitRequest with_defaults(FitRequest request) {
   const auto kind = kind_of(dependence);
   const bool by_group = !dependence.group.empty();
   if (kind == DependenceKind::independent) train.schedule = Schedule::baseline;
-  data.split_by = data.split_by.value_or(by_group ? SplitBy::group : SplitBy::rows);
-  if (data.split_by == SplitBy::group && !by_group) {
+  data.split_by =
+      data.split_by.value_or(kind == DependenceKind::independent ? HoldOutBy::rows
+                             : kind == DependenceKind::time      ? HoldOutBy::time
+                                                            : HoldOutBy::dependence);
+  if (data.split_by == HoldOutBy::group && !by_group) {
     throw InputError("--split-by: expected rows or time without --group, found group");
   }
-  if (data.split_by == SplitBy::time && dependence.time.empty()) {
+  if (data.split_by == HoldOutBy::dependence && kind == DependenceKind::independent) {
+    throw InputError(
+        "--split-by: expected rows or time without a dependence, found dependence; "
+        "--fold-by COLUMN holds rows with the same label out together");
+  }
+  if (data.split_by == HoldOutBy::time && dependence.time.empty()) {
     throw InputError("--split-by time: expected --time COLUMN, found none");
   }
   if (dependence.time_decay.size() > 1 && train.schedule != Schedule::grid) {
@@ -82,6 +92,12 @@ FitRequest with_defaults(FitRequest request) {
   }
   if (train.grid.empty()) {
     train.grid = kind == DependenceKind::blocks ? kRhoGrid : kLambdaGrid;
+  }
+  if (!data.valid_table.empty()) data.folds = 1;
+  if (data.folds != 1 && request.ensemble != 1) {
+    throw InputError(
+        "--ensemble: expected --valid or --folds 1, found several folds, whose best "
+        "flows are the members (--per-fold)");
   }
   auto& replicas = request.replicas;
   if (replicas.count == 0) {
@@ -142,7 +158,10 @@ nlohmann::json to_json(const FitRequest& request) {
         {"valid_table", data.valid_table},
         {"columns", data.columns},
         {"context", data.context},
-        {"split_by", name_of(split_by_names(), data.split_by.value_or(SplitBy::rows))},
+        {"split_by",
+         name_of(split_by_names(), data.split_by.value_or(HoldOutBy::rows))},
+        {"folds", data.folds},
+        {"fold_by", data.fold_by},
         {"valid_fraction", data.valid_fraction},
         {"drop_missing", data.drop_missing},
         {"minus_nine", name_of(minus_nine_names(), data.minus_nine)},
@@ -152,6 +171,7 @@ nlohmann::json to_json(const FitRequest& request) {
       {"float64", request.float64},
       {"inference", request.inference},
       {"ensemble", request.ensemble},
+      {"per_fold", request.per_fold},
       {"device", request.device},
       {"threads", request.threads},
       {"standardize", request.standardize},
@@ -176,6 +196,9 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
       .context = data.texts("context"),
       .dependence = dependence_request_from(reader.object("dependence")),
       .split_by = data.one_of("split_by", split_by_names()),
+      // Records of earlier versions have no folds.
+      .folds = data.json().contains("folds") ? data.integer("folds", 0, kMostFolds) : 1,
+      .fold_by = data.json().contains("fold_by") ? data.text("fold_by") : "",
       .valid_fraction =
           data.number("valid_fraction", kSmallestValidFraction, kLargestValidFraction),
       .drop_missing = data.boolean("drop_missing"),
@@ -196,6 +219,9 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
   request.float64 = reader.boolean("float64");
   request.inference = reader.boolean("inference");
   request.ensemble = reader.integer("ensemble", 1, kLargestEnsemble);
+  if (reader.json().contains("per_fold")) {
+    request.per_fold = reader.integer("per_fold", 1, kLargestEnsemble);
+  }
   request.device = reader.text("device");
   request.threads = reader.integer("threads", 1, 4096);
   request.standardize = reader.boolean("standardize");

@@ -45,6 +45,15 @@ Model Model::member(std::int64_t member) const {
   return single;
 }
 
+Model Model::single() const {
+  auto one = member(0);
+  if (map) {
+    one.flow = select_replicas(*map, {0}, map->values().device());
+    one.calibration.reset();
+  }
+  return one;
+}
+
 at::Tensor Model::row_log_density(const at::Tensor& data,
                                   const at::Tensor& context) const {
   if (calibration) {
@@ -70,14 +79,14 @@ LatentResult Model::member_latents(const at::Tensor& data,
 }
 
 LatentResult Model::to_latent(const at::Tensor& data, const at::Tensor& context) const {
-  if (members() > 1) return member(0).to_latent(data, context);
+  if (members() > 1 || map) return single().to_latent(data, context);
   const auto result = member_latents(data, context);
   return {.latents = result.latents[0], .log_abs_det = result.log_abs_det[0]};
 }
 
 at::Tensor Model::from_latent(const at::Tensor& latents,
                               const at::Tensor& context) const {
-  if (members() > 1) return member(0).from_latent(latents, context);
+  if (members() > 1 || map) return single().from_latent(latents, context);
   const auto own =
       calibration ? calibration->undo(latents.unsqueeze(0)) : latents.unsqueeze(0);
   const auto data = all_data(*flow, own.to(flow->values().options()),

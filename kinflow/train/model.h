@@ -37,6 +37,9 @@ struct Model {
   /// Of each member's latents, where independent rows gave one.
   std::optional<Calibration> calibration = {};
   LearnedDependence dependence;  ///< with the parameters of the first member
+  /// One flow of all rows, where a single map to latents is needed and the members have
+  /// seen parts of the rows only; null: the first member serves.
+  std::unique_ptr<Flow> map = {};
   /// Dependence parameters of the members after the first, each as many as
   /// `dependence` has.
   std::vector<std::vector<double>> further_parameters = {};
@@ -50,6 +53,8 @@ struct Model {
   LearnedDependence dependence_of(std::int64_t member) const;
   /// A member by itself, as a model of one without a record.
   Model member(std::int64_t member) const;
+  /// The map, or the first member, in the same way.
+  Model single() const;
 
   /// Log-density in nats of every row by itself under the mixture, [n] float64.
   /// @param data [n, p] float64, original units  @param context [n, c] or undefined, as
@@ -58,9 +63,9 @@ struct Model {
   /// Latents [K, n, p] and log-determinants [K, n] of all members, float64, the
   /// standardisation's included.
   LatentResult member_latents(const at::Tensor& data, const at::Tensor& context) const;
-  /// The same by the first member alone, [n, p] and [n].
+  /// The same by single() alone, [n, p] and [n].
   LatentResult to_latent(const at::Tensor& data, const at::Tensor& context) const;
-  /// Data in original units [n, p] float64 from latents [n, p] of the first member.
+  /// Data in original units [n, p] float64 from latents [n, p] of single().
   at::Tensor from_latent(const at::Tensor& latents, const at::Tensor& context) const;
 };
 

@@ -26,10 +26,12 @@ namespace {
 // without a calibration is of format 1. In format 2 the key `members` counts them;
 // where there are several the tensors of the flow and the dependence have a leading
 // axis of members. The calibration always has it. In format 3 the key `context_levels`
-// has the categories of context columns.
+// has the categories of context columns. In format 4 the key `has_map` says whether
+// there are tensors `map.*` of one more flow.
 constexpr std::int64_t kFormatOfOneMember = 1;
 constexpr std::int64_t kFormatOfMembers = 2;
-constexpr std::int64_t kFormatVersion = 3;
+constexpr std::int64_t kFormatOfLevels = 3;
+constexpr std::int64_t kFormatVersion = 4;
 
 // The shape of a tensor that every member has.
 std::vector<std::int64_t> shape_for(std::int64_t members,
@@ -141,15 +143,16 @@ std::optional<Calibration> calibration_from(const NamedTensors& tensors,
   return calibration;
 }
 
+// @param part  what the names of its tensors begin with, "flow." or "map."
 std::unique_ptr<Flow> flow_from(const FlowOptions& options, std::int64_t members,
-                                const NamedTensors& tensors, const std::string& path,
-                                at::Device device,
+                                const NamedTensors& tensors, const std::string& part,
+                                const std::string& path, at::Device device,
                                 std::optional<at::ScalarType> arithmetic) {
   // Before a flow of the described size is made, the file must hold as many numbers.
   double stored = 0;
   at::ScalarType type = at::kFloat;
   for (const auto& [name, tensor] : tensors) {
-    if (name.rfind("flow.", 0) != 0) continue;
+    if (!name.starts_with(part)) continue;
     stored += static_cast<double>(tensor.numel());
     type = tensor.scalar_type();
   }
@@ -167,10 +170,10 @@ std::unique_ptr<Flow> flow_from(const FlowOptions& options, std::int64_t members
       arithmetic.value_or(type), device);
   const c10::NoGradGuard no_grad;
   for (const auto& slot : flow->slots()) {
-    const auto values = expect_tensor(tensors, "flow." + slot.name,
+    const auto values = expect_tensor(tensors, part + slot.name,
                                       shape_for(members, slot.shape), type, path);
     if (!at::isfinite(values).all().item<bool>()) {
-      throw InputError(path + ": tensor 'flow." + slot.name +
+      throw InputError(path + ": tensor '" + part + slot.name +
                        "': expected finite values");
     }
     flow->values()
@@ -186,11 +189,15 @@ void save_model(const std::string& path, const Model& model) {
   NamedTensors tensors;
   const auto members = model.members();
   const c10::NoGradGuard no_grad;
-  for (const auto& slot : model.flow->slots()) {
-    tensors["flow." + slot.name] = model.flow->values()
-                                       .narrow(1, slot.offset, slot.count)
-                                       .reshape(shape_for(members, slot.shape));
-  }
+  const auto add_flow = [&](const std::string& part, const Flow& flow) {
+    for (const auto& slot : flow.slots()) {
+      tensors[part + slot.name] = flow.values()
+                                      .narrow(1, slot.offset, slot.count)
+                                      .reshape(shape_for(flow.replicas(), slot.shape));
+    }
+  };
+  add_flow("flow.", *model.flow);
+  if (model.map) add_flow("map.", *model.map);
   const auto add = [&](const std::string& name,
                        const Standardization& standardization) {
     tensors[name + ".mean"] = standardization.mean;
@@ -205,7 +212,7 @@ void save_model(const std::string& path, const Model& model) {
     tensors["calibration.deviation"] = model.calibration->deviation;
   }
   const bool is_plain = members == 1 && !model.calibration;
-  const bool has_levels = !model.context_levels.empty();
+  const bool has_levels = !model.context_levels.empty() || model.map;
   auto parameters = model.dependence.parameters;
   for (const auto& further : model.further_parameters) {
     parameters.insert(parameters.end(), further.begin(), further.end());
@@ -215,9 +222,10 @@ void save_model(const std::string& path, const Model& model) {
           .view(shape_for(members, {static_cast<std::int64_t>(
                                        model.dependence.parameters.size())}));
   nlohmann::json description = {
-      {"format_version", has_levels ? kFormatVersion
-                         : is_plain ? kFormatOfOneMember
-                                    : kFormatOfMembers},
+      {"format_version", model.map    ? kFormatVersion
+                         : has_levels ? kFormatOfLevels
+                         : is_plain   ? kFormatOfOneMember
+                                      : kFormatOfMembers},
       {"columns", model.columns},
       {"context_columns", model.context_columns},
       {"flow", to_json(model.flow->options())},
@@ -228,6 +236,7 @@ void save_model(const std::string& path, const Model& model) {
       {"record", model.record}};
   if (!is_plain || has_levels) description["members"] = members;
   if (has_levels) description["context_levels"] = model.context_levels;
+  if (model.map) description["has_map"] = true;
   save_tensors(path, metadata_of(description), tensors);
 }
 
@@ -242,14 +251,15 @@ Model load_model(const std::string& path, at::Device device,
                            ? std::int64_t{1}
                            : json.integer("members", 1, kLargestEnsemble);
   const auto options = flow_options_from(json.object("flow"));
-  Model model{.columns = json.texts("columns"),
-              .context_columns = json.texts("context_columns"),
-              .standardization = standardization_from(tensors, "standardization",
-                                                      options.dimension, path),
-              .context_standardization = {},
-              .flow = flow_from(options, members, tensors, path, device, arithmetic),
-              .dependence = learned_dependence_from(json.object("dependence"), path),
-              .record = description.value("record", nlohmann::json::object())};
+  Model model{
+      .columns = json.texts("columns"),
+      .context_columns = json.texts("context_columns"),
+      .standardization =
+          standardization_from(tensors, "standardization", options.dimension, path),
+      .context_standardization = {},
+      .flow = flow_from(options, members, tensors, "flow.", path, device, arithmetic),
+      .dependence = learned_dependence_from(json.object("dependence"), path),
+      .record = description.value("record", nlohmann::json::object())};
   name_scores(model.record);
   model.calibration = calibration_from(tensors, members, options.dimension, path);
   if (model.calibration && version == kFormatOfOneMember) {
@@ -262,7 +272,10 @@ Model load_model(const std::string& path, at::Device device,
   }
   read_parameters(tensors, path, model);
   check_names(model.columns, model.context_columns, path);
-  if (version == kFormatVersion) {
+  if (version >= kFormatVersion && json.boolean("has_map")) {
+    model.map = flow_from(options, 1, tensors, "map.", path, device, arithmetic);
+  }
+  if (version >= kFormatOfLevels) {
     model.context_levels = context_levels_from(json, model.context_columns, path);
   }
   const auto context = expanded_names(model.context_columns, model.context_levels);

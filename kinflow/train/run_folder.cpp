@@ -29,7 +29,7 @@ bool exists(const std::string& path) {
 
 std::string line_of(const EpochRecord& record) {
   return fmt::format(
-      "{},{},{},{},{},{}\n", record.epoch, record.replica,
+      "{},{},{},{},{},{},{}\n", record.epoch, record.fold + 1, record.replica,
       metrics_number(record.train_nll_nats), metrics_number(record.valid_nll_nats),
       metrics_number(record.learning_rate), metrics_number(record.typical_parameter));
 }
@@ -111,7 +111,8 @@ void RunFolder::discard_without_checkpoint() {
   if (exists(checkpoint_path())) return;
   std::error_code ignored;
   remove_unfinished_files(directory_);
-  for (const auto& path : {record_path(), metrics_path(), best_path(), model_path()}) {
+  for (const auto& path :
+       {record_path(), metrics_path(), held_out_path(), best_path(), model_path()}) {
     std::filesystem::remove(path, ignored);
   }
   lock_.release();
@@ -132,9 +133,9 @@ void RunFolder::write_record(const nlohmann::json& record) const {
 
 void RunFolder::write_metrics(const std::vector<EpochRecord>& history,
                               ValidScore score) const {
-  auto text =
-      fmt::format("epoch,replica,train_nll_nats,{},learning_rate,typical_parameter\n",
-                  valid_score_key(score));
+  auto text = fmt::format(
+      "epoch,fold,replica,train_nll_nats,{},learning_rate,typical_parameter\n",
+      valid_score_key(score));
   for (const auto& record : history) text += line_of(record);
   write_metrics(text);
 }
@@ -169,6 +170,9 @@ void RunFolder::write_checkpoint(const NamedTensors& state) const {
 }
 
 void RunFolder::write_result(nlohmann::json record, const FitResult& result) {
+  if (result.cross_validation) {
+    write_cross_validation(held_out_path(), *result.cross_validation);
+  }
   save_model(model_path(), result.model);
   finish(std::move(record), result.model.record, result.seconds);
 }

@@ -34,6 +34,8 @@ class RunFolder {
   /// The best state so far of a training that keeps it on the disk.
   std::string best_path() const { return directory_ + "/best.safetensors"; }
   std::string metrics_path() const { return directory_ + "/metrics.csv"; }
+  /// Scores of rows by flows that have not seen them.
+  std::string held_out_path() const { return directory_ + "/held_out.csv"; }
   std::string record_path() const { return directory_ + "/run.json"; }
 
   nlohmann::json read_record() const;

@@ -25,6 +25,7 @@
 #include "kinflow/flow/flow_plan.h"
 #include "kinflow/flow/fused_flow.h"
 #include "kinflow/train/cuda_backend.h"
+#include "kinflow/train/folded_training.h"
 #include "kinflow/train/run_folder.h"
 #include "kinflow/train/sweep_folder.h"
 #include "kinflow/train/tensor_file.h"
@@ -97,9 +98,10 @@ std::vector<Group> make_groups(const SweepRequest& request, Logger& logger) {
     const auto json = to_json(first);
     const auto data = json["data"].dump() + json["dependence"].dump();
     if (bytes_of_data.count(data) == 0) {
-      const auto rows = read_fit_rows(first.data, first.flow, first.train.seed);
+      const auto rows = read_fit_rows(first.data, first.flow);
       for (const auto& warning : rows.warnings) logger.warning(warning);
-      bytes_of_data[data] = replica_bytes(first, rows);
+      bytes_of_data[data] =
+          replica_bytes(first, rows) * static_cast<double>(folds_of(first.data, rows));
     }
     if (most == 0) {
       most = std::max(std::int64_t{1}, static_cast<std::int64_t>(memory_for(first) /
@@ -193,17 +195,23 @@ class Sweep {
       hashes_ = record.value("data_hashes", nlohmann::json());
       groups_ = groups_of(record, request_.runs.size(), folder_.record_path());
       check_same_data(hashes_, data_hashes(request_.runs));
-      // Sweeps of earlier versions have no such key.
-      const JsonReader reader(record, folder_.record_path());
-      results_.read(record.contains("has_score_names") &&
-                    reader.boolean("has_score_names"));
+      // Earlier versions held out other rows and scored them in another way.
+      const bool holds_out = std::any_of(
+          request_.runs.begin(), request_.runs.end(),
+          [](const auto& run) { return run.request.data.valid_table.empty(); });
+      if (holds_out && !record.contains("validation")) {
+        throw InputError(place_.directory +
+                         ": expected a sweep of this version, found one of an earlier "
+                         "version, which held out other rows; start a new sweep");
+      }
+      results_.read();
     } else {
       groups_ = make_groups(request_, logger_);
       hashes_ = data_hashes(request_.runs);
       lock_ = folder_.create({{"kinflow_version", version()},
                               {"commit", commit()},
                               {"specification", request_.specification},
-                              {"has_score_names", true},
+                              {"validation", "folds"},
                               {"data_hashes", hashes_},
                               {"groups", groups_}},
                              place_.overwrite);
@@ -231,16 +239,14 @@ class Sweep {
                        .seconds = seconds_since(start_)};
     if (const auto first = first_score()) {
       add_best(*first, result);
-      add_best(other(*first), result);
+      for (const auto& [name, score] : valid_score_names()) {
+        if (score != *first) add_best(score, result);
+      }
     }
     return result;
   }
 
  private:
-  static ValidScore other(ValidScore score) {
-    return score == ValidScore::rows ? ValidScore::joint : ValidScore::rows;
-  }
-
   // Of the first finished run, in the order of the trainings.
   std::optional<ValidScore> first_score() const {
     for (const auto& group : groups_) {
@@ -269,10 +275,9 @@ class Sweep {
   void warn_of_other_score(ValidScore score) {
     if (first_score().value_or(score) == score || results_.best(score)) return;
     logger_.warning(fmt::format(
-        "runs have different scores, the NLL of single validation rows or the joint "
-        "NLL of all: they are not compared, and {} holds the best of those with the {}",
-        folder_.best_path(score),
-        score == ValidScore::rows ? "NLL of single rows" : "joint NLL"));
+        "runs have different scores, with validation rows that count alike or by what "
+        "they are worth: they are not compared, and {} holds the best by the {}",
+        folder_.best_path(score), valid_score_label(score)));
   }
 
   bool is_done(std::size_t group) const {
@@ -289,13 +294,13 @@ class Sweep {
       requests.push_back(chosen.back().request);
     }
     std::string failure;
-    std::optional<TrainingGroup> group;
+    std::optional<FoldedTraining> group;
     const auto start = Clock::now();
     time_left_.begin_set_up();
     try {
       group.emplace(std::move(requests), logger_);
       check_same_data(hashes_, data_hashes(chosen));
-      warn_of_other_score(group->trainer().valid_score());
+      warn_of_other_score(group->valid_score());
       set_up_seconds_ += seconds_since(start);
       ++set_ups_;
       run_epochs(*group, number, runs.size() == groups_[number].size());
@@ -313,7 +318,7 @@ class Sweep {
     }
     // The best run is in its place before the results name it.
     if (failure.empty()) {
-      const auto best = results_.best(group->trainer().valid_score());
+      const auto best = results_.best(group->valid_score());
       const auto place = best ? std::find(runs.begin(), runs.end(), *best) : runs.end();
       if (place != runs.end()) write_best(*group, place - runs.begin());
     }
@@ -321,26 +326,25 @@ class Sweep {
   }
 
   // @param keeps_checkpoint  where a whole group is trained
-  void run_epochs(TrainingGroup& group, std::size_t number, bool keeps_checkpoint) {
-    auto& trainer = group.trainer();
+  void run_epochs(FoldedTraining& training, std::size_t number, bool keeps_checkpoint) {
     const auto path = folder_.checkpoint_path(number);
     std::error_code ignored;
     if (place_.resume && keeps_checkpoint && fs::exists(path, ignored)) {
       try {
-        trainer.restore(load_tensors(path).second, path);
+        training.restore(load_tensors(path).second, path);
       } catch (const InputError& error) {
         throw InputError(fmt::format("{} (without this file the training begins anew)",
                                      error.what()));
       }
     }
     auto last_checkpoint = Clock::now();
-    while (!trainer.finished()) {
-      trainer.run_epoch();
-      for (const auto& warning : trainer.take_warnings()) logger_.warning(warning);
+    while (!training.finished()) {
+      training.run_epoch();
+      for (const auto& warning : training.take_warnings()) logger_.warning(warning);
       const bool stop = place_.stop != nullptr && *place_.stop;
       if (keeps_checkpoint &&
           (stop || seconds_since(last_checkpoint) >= place_.checkpoint_seconds)) {
-        save_tensors(path, {}, trainer.state());
+        save_tensors(path, {}, training.state());
         last_checkpoint = Clock::now();
       }
       if (stop) {
@@ -348,14 +352,13 @@ class Sweep {
             "interrupted after {} of {}; go on with: kinflow sweep --resume {}",
             runs_done_, counted(request_.runs.size(), "run"), place_.directory));
       }
-      report(group, number);
+      report(training, number);
     }
   }
 
-  void report(TrainingGroup& group, std::size_t number) {
-    const auto& trainer = group.trainer();
-    const double epochs = static_cast<double>(group.request(0).train.epochs);
-    const double share = static_cast<double>(trainer.epochs_done()) / epochs;
+  void report(const FoldedTraining& training, std::size_t number) {
+    const double epochs = static_cast<double>(training.request(0).train.epochs);
+    const double share = static_cast<double>(training.epochs_done()) / epochs;
     const double now = static_cast<double>(runs_done_) +
                        share * static_cast<double>(groups_[number].size());
     time_left_.observe(now);
@@ -365,18 +368,18 @@ class Sweep {
       seconds_left += set_up_seconds_ / static_cast<double>(set_ups_) *
                       static_cast<double>(groups_.size() - number - 1);
     }
-    const auto best = results_.best(trainer.valid_score());
-    const double here = trainer.best_valid_nll(trainer.best_replica());
+    const auto best = results_.best(training.valid_score());
+    const double here = training.best_score();
     const double lowest = best ? std::min(here, results_.nll(*best)) : here;
     logger_.progress(
         {.job = "sweep",
          .done = static_cast<std::int64_t>(now),
          .total = static_cast<std::int64_t>(total),
          .unit = "run",
-         .status =
-             fmt::format("training {} of {}, epoch {}/{}, best {} {}", number + 1,
-                         groups_.size(), trainer.epochs_done(), epochs,
-                         valid_score_label(trainer.valid_score()), format_nats(lowest)),
+         .status = fmt::format("training {} of {}, epoch {}/{}, best {} {}", number + 1,
+                               groups_.size(), training.epochs_done(), epochs,
+                               valid_score_label(training.valid_score()),
+                               format_nats(lowest)),
          .seconds_left = seconds_left,
          .least_seconds_left = may_end_early() ? 0.0 : -1.0});
   }
@@ -387,28 +390,24 @@ class Sweep {
     });
   }
 
-  static RunResult result_of(TrainingGroup& group, std::int64_t run) {
+  static RunResult result_of(const FoldedTraining& group, std::int64_t run) {
     if (group.has_failed(run)) {
       return {.status = fmt::format(
                   "failed: training diverged {} times; try a smaller learning rate",
                   Trainer::kMaximumRestarts + 1)};
     }
-    const auto& trainer = group.trainer();
-    const auto replica = group.best_replica(run);
-    const auto best_epoch = trainer.best_epoch(replica);
-    const auto& record = trainer.history()[static_cast<std::size_t>(
-        best_epoch * trainer.replicas() + replica)];
+    const auto score = group.score(run);
     return {.status = RunResult::kFinished,
-            .valid_nll_nats = trainer.best_valid_nll(replica),
-            .score = trainer.valid_score(),
-            .best_epoch = best_epoch,
-            .epochs = group.epochs(run),
-            .typical_parameter = record.typical_parameter};
+            .valid_nll_nats = score.valid_nll_nats,
+            .score = group.valid_score(),
+            .best_epoch = score.best_epoch,
+            .epochs = score.epochs,
+            .typical_parameter = score.typical_parameter};
   }
 
   // Puts the run folder of a run into the place of the best one.
-  void write_best(TrainingGroup& group, std::int64_t run) {
-    const auto score = group.trainer().valid_score();
+  void write_best(FoldedTraining& group, std::int64_t run) {
+    const auto score = group.valid_score();
     const auto path = best_path(score), unfinished = path + ".new";
     std::error_code ignored;
     fs::remove_all(unfinished, ignored);

@@ -33,17 +33,8 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
-constexpr ValidScore kScores[] = {ValidScore::rows, ValidScore::joint};
-
-// What the validation of a run is, by its request: held-out rows of the table are
-// scored together. They are not where no two of them depend, which only the training
-// knows.
-ValidScore likely_score(const FitRequest& request) {
-  const bool is_joint = request.data.valid_table.empty() &&
-                        request.train.schedule != Schedule::baseline &&
-                        kind_of(request.data.dependence) != DependenceKind::independent;
-  return is_joint ? ValidScore::joint : ValidScore::rows;
-}
+constexpr ValidScore kScores[] = {ValidScore::rows, ValidScore::weighted,
+                                  ValidScore::joint};
 
 }  // namespace
 
@@ -83,6 +74,7 @@ void SweepFolder::check_content(bool overwrite) const {
         directory_));
   }
   for (const auto& path : {results_path(), best_path(), best_path(ValidScore::rows),
+                           best_path(ValidScore::weighted),
                            best_path(ValidScore::joint), directory_ + "/run.json"}) {
     if (!fs::exists(path, ignored)) continue;
     throw InputError(path + ": expected nothing in the place of a sweep's results");
@@ -142,7 +134,7 @@ void SweepResults::write() const {
   write_file_atomically(path_, text);
 }
 
-void SweepResults::read(bool has_score_names) {
+void SweepResults::read() {
   std::error_code ignored;
   if (!fs::exists(path_, ignored)) return;
   const auto table = read_table(path_);
@@ -152,10 +144,6 @@ void SweepResults::read(bool has_score_names) {
     results_[number_of(runs[i])] = RunResult{.status = status[i]};
   }
   for (const auto score : kScores) read_scores(table, score);
-  if (has_score_names) return;
-  for (std::size_t run = 0; run < results_.size(); ++run) {
-    if (has(run)) results_[run]->score = likely_score(request_.runs[run].request);
-  }
 }
 
 // Takes over the runs with one of the scores.

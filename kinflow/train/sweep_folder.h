@@ -74,8 +74,7 @@ class SweepResults {
   /// Writes the table of all known results.
   void write() const;
   /// Takes over what an earlier call has written.
-  /// @param has_score_names  false: both scores stand under the name of single rows
-  void read(bool has_score_names);
+  void read();
 
   /// The run with the lowest validation NLL of all that have this score, if any has.
   std::optional<std::size_t> best(ValidScore score) const;

@@ -52,7 +52,7 @@ TableRows read_rows(const Table& table, const ColumnChoice& choice) {
       .id_columns = choice.id,
       .minus_nine = choice.minus_nine,
       .may_drop_all = choice.may_drop_all};
-  for (const auto& column : {choice.group, choice.time}) {
+  for (const auto& column : {choice.group, choice.time, choice.fold_by}) {
     if (!column.empty()) options.label_columns.push_back(column);
   }
   options.label_columns.insert(options.label_columns.end(), categories.begin(),
@@ -86,6 +86,9 @@ TableRows read_rows(const Table& table, const ColumnChoice& choice) {
   }
   if (!context.empty()) rows.context = at::cat(context, 1).contiguous();
   if (!choice.group.empty()) rows.labels = labels(table, choice.group, rows.kept_rows);
+  if (!choice.fold_by.empty()) {
+    rows.fold_labels = labels(table, choice.fold_by, rows.kept_rows);
+  }
   if (!choice.time.empty()) rows.times = times(table, choice.time, rows.kept_rows);
   if (!choice.id.empty()) {
     for (auto& individual : labels(table, choice.id.back(), rows.kept_rows)) {
@@ -112,6 +115,7 @@ TableRows select_rows(const TableRows& rows, const std::vector<std::int64_t>& ch
                                             : at::Tensor(),
           .context_levels = rows.context_levels,
           .labels = select_values(rows.labels, chosen),
+          .fold_labels = select_values(rows.fold_labels, chosen),
           .times = {select_values(rows.times.values, chosen), rows.times.are_dates},
           .ids = select_values(rows.ids, chosen),
           .kept_rows = select_values(rows.kept_rows, chosen),

@@ -19,10 +19,11 @@ struct TableRows {
   at::Tensor context = {};  ///< [n, c] or undefined; categories are indicators
   CategoryLevels context_levels = {};  ///< of the context columns that are text
   std::vector<std::string> labels =
-      {};                          ///< [n] of blocks, empty without a group column
-  TimeColumn times = {};           ///< [n] empty without a time column
-  std::vector<SampleId> ids = {};  ///< [n] empty without columns of ids
-  std::vector<std::int64_t> kept_rows = {};  ///< [n] row of the table
+      {};  ///< [n] of blocks, empty without a group column
+  std::vector<std::string> fold_labels = {};  ///< [n] empty without such a column
+  TimeColumn times = {};                      ///< [n] empty without a time column
+  std::vector<SampleId> ids = {};             ///< [n] empty without columns of ids
+  std::vector<std::int64_t> kept_rows = {};   ///< [n] row of the table
   std::int64_t table_rows = 0;  ///< before rows with missing values were dropped
   std::int64_t first_row = 0;   ///< rows of the file before a piece of a table
 };
@@ -36,6 +37,7 @@ struct ColumnChoice {
   bool finds_levels = false;
   std::string group = {};
   std::string time = {};  ///< of numbers, or of dates such as 2024-03-31
+  std::string fold_by = {};
   bool drop_missing = false;
   std::vector<std::string> id = {};  ///< individual, or family and individual
   bool may_drop_all = false;         ///< in a piece of a table no row needs to be left

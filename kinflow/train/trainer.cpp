@@ -229,25 +229,24 @@ at::Tensor Trainer::valid_row_densities() const {
   return standard_normal_log_density(calibrated.latents) + calibrated.log_abs_det;
 }
 
+at::Tensor Trainer::valid_row_weights(const at::Tensor& parameters) const {
+  if (data_.valid_law == nullptr) return {};
+  const auto of_valid_law =
+      steady_sum(parameters.unsqueeze(1) * data_.valid_weights.t());
+  // A row whose relatives say it all may have a negative weight.
+  return data_.valid_law->row_worth(of_valid_law).clamp_min(0);
+}
+
 at::Tensor Trainer::valid_nll() const {
   const c10::NoGradGuard no_grad;
-  if (data_.valid_law == nullptr) {
-    return steady_sum(valid_row_densities())
-        .unsqueeze(1)
-        .div(static_cast<double>(data_.valid.size(0)))
-        .neg()
-        .sub(data_.log_abs_det);
-  }
-  const auto result = all_latents(flow_, data_.valid, data_.valid_context);
-  const auto parameters =
-      steady_sum(dependence_.from_unconstrained(state_.unconstrained).unsqueeze(1) *
-                 data_.valid_weights.t());
-  const auto density = data_.valid_law->log_density(parameters, result.latents) +
-                       steady_sum(result.log_abs_det);
-  return density.unsqueeze(1)
-      .div(static_cast<double>(data_.valid.size(0)))
-      .neg()
-      .sub(data_.log_abs_det);
+  const auto densities = valid_row_densities().to(at::kDouble);
+  const auto weights =
+      valid_row_weights(dependence_.from_unconstrained(state_.unconstrained));
+  const auto mean =
+      weights.defined()
+          ? steady_sum(densities * weights) / steady_sum(weights)
+          : steady_sum(densities) / static_cast<double>(data_.valid.size(0));
+  return mean.unsqueeze(1).neg().sub(data_.log_abs_det);
 }
 
 void Trainer::finish_epoch(const at::Tensor& train_nll, const at::Tensor& rate) {

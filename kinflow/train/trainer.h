@@ -28,8 +28,8 @@ struct TrainingData {
   at::Tensor train_context = {};  ///< [n, c] or undefined
   at::Tensor valid;               ///< [m, p]
   at::Tensor valid_context = {};  ///< [m, c] or undefined
-  /// The law of validation rows that depend on each other: they are scored by their
-  /// joint density. Null: each row is scored by itself.
+  /// The law of validation rows that depend on each other: each counts in the score by
+  /// what it is worth, C^-1 1. Null: all count alike.
   const Dependence* valid_law = nullptr;
   /// Parameters [R, k] times this are those of `valid_law`.
   at::Tensor valid_weights = {};
@@ -49,6 +49,7 @@ struct TrainingData {
 struct EpochRecord {
   std::int64_t epoch = 0;  ///< from 1; 0 is the state before training
   std::int64_t replica = 0;
+  std::int64_t fold = 0;  ///< that the training holds out, from 0
   double train_nll_nats =
       0;  ///< mini-batch estimate of -log p(X) / n, dependence included
   double valid_nll_nats = 0;  ///< of the trainer's valid_score()
@@ -98,7 +99,7 @@ class Trainer {
   }
   /// What validation NLLs of this training are.
   ValidScore valid_score() const {
-    return data_.valid_law == nullptr ? ValidScore::rows : ValidScore::joint;
+    return data_.valid_law == nullptr ? ValidScore::rows : ValidScore::weighted;
   }
   /// Whether a replica diverged too often to go on.
   bool has_failed(std::int64_t replica) const;
@@ -127,6 +128,9 @@ class Trainer {
   /// The calibration by the validation rows, which must be independent, of the weights
   /// that the flow has now.
   Calibration calibration() const;
+  /// What validation rows are worth under parameters [R, k] of the training rows' law,
+  /// [R, m] float64; undefined where all count alike.
+  at::Tensor valid_row_weights(const at::Tensor& parameters) const;
   /// Validation NLL, its epoch and the dependence parameters [k] at the best weights.
   double best_valid_nll(std::int64_t replica) const;
   std::int64_t best_epoch(std::int64_t replica) const;

@@ -17,21 +17,12 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/version.h"
-#include "kinflow/dependence/families.h"
 #include "kinflow/flow/density.h"
 #include "kinflow/train/fit_inference.h"
 #include "kinflow/train/run_folder.h"
 
 namespace kinflow {
 namespace {
-
-// Weights of the rows for location and scale, C^-1 1 with the law's own start:
-// generalised least squares, so that rows of a large block count less.
-at::Tensor row_weights(const Dependence& law, at::Device device) {
-  const auto parameters = law.default_parameters().unsqueeze(0).to(device);
-  const auto ones = at::ones({1, law.rows(), 1}, at::kDouble).to(device);
-  return law.precision_times(parameters, ones).view({law.rows()}).cpu();
-}
 
 // What differs between the laws of schedules.
 const char* law_of(Schedule schedule) {
@@ -77,44 +68,48 @@ std::string group_key(const FitRequest& request) {
   return json.dump();
 }
 
-TrainingGroup::TrainingGroup(std::vector<FitRequest> requests, Logger& logger)
-    : requests_(std::move(requests)) {
-  const auto& shared = requests_.at(0);
-  set_threads(shared.threads);
-  rows_ = read_fit_rows(shared.data, shared.flow, shared.train.seed);
-  notes_ = rows_.relations.notes;
-  dependence_ = make_fitted_dependence(shared.data.dependence, shared.train.schedule,
-                                       rows_, find_device(shared.device), logger);
-  prepare();
+FlowFrame make_frame(const FitRequest& request, const TableRows& train,
+                     const Dependence& law) {
+  const auto device = find_device(request.device);
+  const auto weights = law.row_worth(law.default_parameters().unsqueeze(0).to(device))
+                           .view({law.rows()})
+                           .cpu();
+  FlowFrame frame{.standardization = request.standardize
+                                         ? Standardization::from(train.data, weights)
+                                         : Standardization::none(train.data.size(1)),
+                  .context_standardization = {},
+                  .flow = request.flow};
+  if (train.context.defined()) {
+    frame.context_standardization = Standardization::from(train.context);
+  }
+  frame.flow.dimension = train.data.size(1);
+  frame.flow.context = train.context.defined() ? train.context.size(1) : 0;
+  frame.flow.bound = request.bound.value_or(
+      spline_bound_for(frame.standardization.apply(train.data),
+                       std::max(weights.sum().item<double>(), 0.0)));
+  return frame;
 }
 
 TrainingGroup::TrainingGroup(std::vector<FitRequest> requests, FitRows rows,
-                             FittedDependence dependence)
+                             FittedDependence dependence, TrainingParts parts)
     : requests_(std::move(requests)),
       rows_(std::move(rows)),
-      dependence_(std::move(dependence)) {
-  prepare();
+      dependence_(std::move(dependence)),
+      frame_(parts.frame ? std::move(*parts.frame)
+                         : make_frame(requests_.at(0), rows_.train, *dependence_.law)) {
+  prepare(parts.replicas);
 }
 
-void TrainingGroup::prepare() {
+void TrainingGroup::prepare(const std::vector<std::int64_t>& chosen) {
   const auto& shared = requests_.at(0);
   const auto device = find_device(shared.device);
   const auto type = shared.float64 ? at::kDouble : at::kFloat;
-  const auto& train = rows_.train;
-  const auto& valid = rows_.valid;
-  const auto weights = row_weights(*dependence_.law, device);
-  const double information = std::max(weights.sum().item<double>(), 0.0);
-  standardization_ = shared.standardize ? Standardization::from(train.data, weights)
-                                        : Standardization::none(train.data.size(1));
-  if (train.context.defined()) {
-    context_standardization_ = Standardization::from(train.context);
-  }
-  const auto standardized = standardization_.apply(train.data);
-  auto options = shared.flow;
-  options.dimension = train.data.size(1);
-  options.context = train.context.defined() ? train.context.size(1) : 0;
-  options.bound = shared.bound.value_or(spline_bound_for(standardized, information));
-
+  const auto& law = *dependence_.law;
+  const double information =
+      std::max(law.row_worth(law.default_parameters().unsqueeze(0).to(device))
+                   .sum()
+                   .item<double>(),
+               0.0);
   std::vector<at::Tensor> starts;
   std::vector<TrainOptions> replicas;
   std::vector<std::uint64_t> seeds;
@@ -127,27 +122,39 @@ void TrainingGroup::prepare() {
       seeds.insert(seeds.end(), count, plan.weights_seed);
     }
   }
+  auto start = at::cat(starts);
+  if (!chosen.empty()) {
+    const auto take = [&](auto& list) {
+      auto all = std::exchange(list, {});
+      for (const auto i : chosen) list.push_back(all.at(static_cast<std::size_t>(i)));
+    };
+    take(replicas);
+    take(seeds);
+    start = start.index_select(0, at::tensor(chosen, at::kLong));
+  }
   first_replica_.push_back(static_cast<std::int64_t>(replicas.size()));
   for (std::size_t run = 0; run < requests_.size(); ++run) {
     check_ensemble(static_cast<std::int64_t>(run));
   }
-  flow_ = std::make_unique<Flow>(options, seeds, type, device);
+  flow_ = std::make_unique<Flow>(frame_.flow, seeds, type, device);
   const auto ready = [&](const at::Tensor& values, const Standardization& by) {
     return values.defined() ? by.apply(values).to(device, type) : values;
   };
+  const auto &of_data = frame_.standardization,
+             &of_context = frame_.context_standardization;
   trainer_ = std::make_unique<Trainer>(
       *flow_, *dependence_.law,
-      TrainingData{.train = standardized.to(device, type),
-                   .train_context = ready(train.context, context_standardization_),
-                   .valid = ready(valid.data, standardization_),
-                   .valid_context = ready(valid.context, context_standardization_),
+      TrainingData{.train = ready(rows_.train.data, of_data),
+                   .train_context = ready(rows_.train.context, of_context),
+                   .valid = ready(rows_.valid.data, of_data),
+                   .valid_context = ready(rows_.valid.context, of_context),
                    .valid_law = dependence_.valid_law.get(),
                    .valid_weights = dependence_.valid_weights,
                    .typical_weights = dependence_.typical_weights,
-                   .log_abs_det = standardization_.log_abs_det(),
+                   .log_abs_det = of_data.log_abs_det(),
                    .training_information = information,
                    .calibrates = calibrates()},
-      std::move(replicas), at::cat(starts).to(device));
+      std::move(replicas), start.to(device));
   if (trainer_->uses_own_team()) set_tensor_threads(1);
 }
 
@@ -164,27 +171,6 @@ void TrainingGroup::check_ensemble(std::int64_t run) const {
 
 const FitRequest& TrainingGroup::request(std::int64_t run) const {
   return requests_.at(static_cast<std::size_t>(run));
-}
-
-void TrainingGroup::describe(Logger& logger) const {
-  const auto parameters = dependence_.law->parameter_count();
-  for (const auto& note : notes_) logger.info(note);
-  const auto structure = dependence_.law->description();
-  if (!structure.empty()) logger.info(structure);
-  const auto* families = dynamic_cast<const Families*>(dependence_.law.get());
-  if (families != nullptr && families->rows_of_largest_component() == 1) {
-    logger.warning("no two training rows are related: lambda cannot be learned");
-  }
-  logger.info(fmt::format("columns: {}", fmt::join(rows_.columns, ", ")));
-  logger.info(fmt::format(
-      "{}, {}{}, {}", counted(rows_.train.data.size(0), "training row"),
-      counted(rows_.valid.data.size(0), "validation row"),
-      dependence_.valid_law ? " (scored together, by their joint density)" : "",
-      counted(parameters, "dependence parameter")));
-  if (rows_.dropped_rows > 0) {
-    logger.info(counted(rows_.dropped_rows, "row") + " with missing values left out");
-  }
-  for (const auto& warning : rows_.warnings) logger.warning(warning);
 }
 
 std::vector<std::int64_t> TrainingGroup::ranked_between(std::int64_t first,
@@ -227,19 +213,24 @@ void TrainingGroup::restore_best(std::optional<bool> calibrated) {
   if (calibrated.value_or(calibrates())) calibration_ = trainer_->calibration();
 }
 
-at::Tensor TrainingGroup::row_log_densities(const TableRows& rows) const {
+LatentResult TrainingGroup::latents_of(const TableRows& rows) const {
   const c10::NoGradGuard no_grad;
   const auto& like = flow_->values();
   const auto ready = [&](const at::Tensor& values, const Standardization& by) {
     return values.defined() ? by.apply(values).to(like.device(), like.scalar_type())
                             : values;
   };
-  auto result = all_latents(*flow_, ready(rows.data, standardization_),
-                            ready(rows.context, context_standardization_));
+  auto result = all_latents(*flow_, ready(rows.data, frame_.standardization),
+                            ready(rows.context, frame_.context_standardization));
   if (calibration_) result = calibration_->apply(result);
-  return (standard_normal_log_density(result.latents).to(at::kDouble) +
-          result.log_abs_det.to(at::kDouble) + standardization_.log_abs_det())
-      .cpu();
+  return {.latents = result.latents.to(at::kDouble).cpu(),
+          .log_abs_det = result.log_abs_det.to(at::kDouble).cpu() +
+                         frame_.standardization.log_abs_det()};
+}
+
+at::Tensor TrainingGroup::row_log_densities(const TableRows& rows) const {
+  const auto result = latents_of(rows);
+  return standard_normal_log_density(result.latents) + result.log_abs_det;
 }
 
 std::vector<std::int64_t> TrainingGroup::replicas_of(std::int64_t run) const {
@@ -288,28 +279,6 @@ std::vector<EpochRecord> TrainingGroup::history(std::int64_t run) const {
   return own;
 }
 
-// The most likely dependence parameters [k] given the trained flow: validation stops a
-// training where they may still lag behind, and stages come seldom. A grid keeps its
-// own, and an unstructured dependence has too many to search.
-at::Tensor TrainingGroup::final_parameters(const FitRequest& request,
-                                           const Model& model,
-                                           const at::Tensor& trained,
-                                           Logger& logger) const {
-  const auto& law = *dependence_.law;
-  if (law.parameter_count() == 0 || request.train.schedule == Schedule::grid ||
-      dependence_.learned.kind == DependenceKind::unstructured) {
-    return trained;
-  }
-  const auto latents = model.to_latent(rows_.train.data, rows_.train.context).latents;
-  try {
-    return law.most_likely(latents.to(trained.device()).unsqueeze(0),
-                           trained.unsqueeze(0), request.train.prior)[0];
-  } catch (const NumericalError& error) {
-    logger.warning(fmt::format("the dependence stays as trained: {}", error.what()));
-    return trained;
-  }
-}
-
 std::vector<std::int64_t> TrainingGroup::choose_members(std::int64_t run,
                                                         Logger& logger) const {
   const auto wanted = static_cast<std::size_t>(request(run).ensemble);
@@ -327,23 +296,12 @@ std::vector<std::int64_t> TrainingGroup::choose_members(std::int64_t run,
 double TrainingGroup::valid_nll(const Model& model,
                                 const std::vector<std::int64_t>& members) const {
   if (members.size() == 1) return trainer_->best_valid_nll(members.front());
-  const auto& valid = rows_.valid;
-  if (!dependence_.valid_law) {
-    return -model.row_log_density(valid.data, valid.context).mean().item<double>();
-  }
-  const auto latents = model.member_latents(valid.data, valid.context);
-  std::vector<at::Tensor> parameters;
-  for (const auto replica : members) {
-    parameters.push_back(trainer_->best_parameters(replica));
-  }
-  const auto of_valid_law = at::stack(parameters).matmul(dependence_.valid_weights);
-  const auto densities =
-      dependence_.valid_law
-          ->log_density(of_valid_law, latents.latents.to(of_valid_law.device()))
-          .cpu() +
-      latents.log_abs_det.sum(1);
-  return -mixture_log_density(densities).item<double>() /
-         static_cast<double>(valid.data.size(0));
+  const auto densities = model.row_log_density(rows_.valid.data, rows_.valid.context);
+  const auto weights = trainer_->valid_row_weights(
+      trainer_->best_parameters(members.front()).unsqueeze(0));
+  if (!weights.defined()) return -densities.mean().item<double>();
+  const auto row_weights = weights.squeeze(0).cpu();
+  return -((densities * row_weights).sum() / row_weights.sum()).item<double>();
 }
 
 FitResult TrainingGroup::finish(std::int64_t run, const nlohmann::json& record,
@@ -356,8 +314,8 @@ FitResult TrainingGroup::finish(std::int64_t run, const nlohmann::json& record,
   FitResult result{.model = {.columns = rows_.columns,
                              .context_columns = request.data.context,
                              .context_levels = rows_.train.context_levels,
-                             .standardization = standardization_,
-                             .context_standardization = context_standardization_,
+                             .standardization = frame_.standardization,
+                             .context_standardization = frame_.context_standardization,
                              .flow = select_replicas(*flow_, members, at::kCPU),
                              .dependence = {},
                              .record = {}},
@@ -370,16 +328,20 @@ FitResult TrainingGroup::finish(std::int64_t run, const nlohmann::json& record,
   model.further_parameters.resize(members.size() - 1);
   result.valid_nll_nats = valid_nll(model, members);
   at::Tensor parameters_of_best;
+  LatentResult latents_of_best;
   const auto score_key = valid_score_key(result.valid_score);
   auto described = nlohmann::json::array();
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto replica = members[i];
+    const auto trained = trainer_->best_parameters(replica);
+    const auto latents = model.member(static_cast<std::int64_t>(i))
+                             .to_latent(rows_.train.data, rows_.train.context);
     const auto parameters =
-        final_parameters(request, model.member(static_cast<std::int64_t>(i)),
-                         trainer_->best_parameters(replica), logger);
+        likely_parameters(dependence_, request, latents.latents, trained, logger);
     auto learned = dependence_.with_parameters(parameters);
     if (i == 0) {
       parameters_of_best = parameters;
+      latents_of_best = latents;
       model.dependence = std::move(learned);
     } else {
       model.further_parameters[i - 1] = std::move(learned.parameters);
@@ -405,22 +367,11 @@ FitResult TrainingGroup::finish(std::int64_t run, const nlohmann::json& record,
                   {"restarts", restarts(run)},
                   {"lost_replicas", lost_replicas(run)},
                   {"members", std::move(described)}};
-  if (request.inference) add_inference(parameters_of_best, model, logger);
-  return result;
-}
-
-// Where standard errors and tests cannot be had, the model stands without them.
-void TrainingGroup::add_inference(const at::Tensor& parameters, Model& model,
-                                  Logger& logger) const {
-  try {
-    model.record["inference"] =
-        infer_dependence(dependence_, parameters, model, rows_.train);
-  } catch (const std::exception& error) {
-    logger.warning(fmt::format("no standard errors and tests: {}", error.what()));
-    model.record["inference"] = {{"why_no_errors", error.what()},
-                                 {"why_no_test", error.what()}};
+  if (request.inference) {
+    add_inference(dependence_, parameters_of_best, latents_of_best, model, logger);
+    if (model.members() > 1) model.record["inference"]["member"] = "best";
   }
-  if (model.members() > 1) model.record["inference"]["member"] = "best";
+  return result;
 }
 
 }  // namespace kinflow

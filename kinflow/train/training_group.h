@@ -17,24 +17,45 @@ namespace kinflow {
 /// what a replica may have of its own.
 std::string group_key(const FitRequest& request);
 
-/// The replicas of one or more runs, ready to be trained. A run has as many as its
-/// request asks for, and with schedule `grid` so many for each of its values.
+/// How a flow sees rows of a table.
+struct FlowFrame {
+  Standardization standardization;
+  Standardization context_standardization;  ///< empty tensors without context
+  FlowOptions flow;                         ///< with dimension, context and bound
+};
+
+/// From training rows whose large blocks count less: weights are what rows are worth
+/// where nothing is known of the dependence.
+FlowFrame make_frame(const FitRequest& request, const TableRows& train,
+                     const Dependence& law);
+
+/// What a training takes from elsewhere; all of it optional.
+struct TrainingParts {
+  std::optional<FlowFrame> frame = {};  ///< not given: from the training rows
+  /// Of the replicas that the first request asks for; empty: all.
+  std::vector<std::int64_t> replicas = {};
+};
+
+/// The replicas of one or more runs, ready to be trained on the same rows. A run has as
+/// many as its request asks for, and with schedule `grid` so many for each of its
+/// values.
 class TrainingGroup {
  public:
-  /// Reads and checks all input; InputError before any training.
   /// @param requests  with defaults, all of one group_key()
-  TrainingGroup(std::vector<FitRequest> requests, Logger& logger);
-  /// The same with rows that are in memory, and their dependence.
   TrainingGroup(std::vector<FitRequest> requests, FitRows rows,
-                FittedDependence dependence);
+                FittedDependence dependence, TrainingParts parts = {});
 
   Trainer& trainer() { return *trainer_; }
+  const Trainer& trainer() const { return *trainer_; }
   const FittedDependence& dependence() const { return dependence_; }
+  const FlowFrame& frame() const { return frame_; }
+  const FitRows& rows() const { return rows_; }
+  /// With the weights of today.
+  const Flow& flow() const { return *flow_; }
   const FitRequest& request(std::int64_t run) const;
 
-  /// What the training is about to do, so that a wrong column or a lost row is seen.
-  void describe(Logger& logger) const;
-
+  /// The replicas of a run.
+  std::vector<std::int64_t> replicas_of(std::int64_t run) const;
   /// Of a run, the one with the best validation NLL.
   std::int64_t best_replica(std::int64_t run) const;
   /// Replicas of a run that diverged too often.
@@ -61,6 +82,9 @@ class TrainingGroup {
   /// Log-densities in nats of rows by themselves under every replica's best weights,
   /// [R, n] float64.
   at::Tensor row_log_densities(const TableRows& rows) const;
+  /// Latents [R, n, p] and log-determinants [R, n] under every replica's best weights,
+  /// float64, the standardisation's included.
+  LatentResult latents_of(const TableRows& rows) const;
 
   /// The best replicas of a trained run as the members of a model, with errors and
   /// tests of the best one if asked for.
@@ -68,8 +92,7 @@ class TrainingGroup {
   FitResult finish(std::int64_t run, const nlohmann::json& record, Logger& logger);
 
  private:
-  void prepare();
-  std::vector<std::int64_t> replicas_of(std::int64_t run) const;
+  void prepare(const std::vector<std::int64_t>& chosen);
   std::vector<std::int64_t> ranked_between(std::int64_t first, std::int64_t end) const;
   bool calibrates() const;
   void check_ensemble(std::int64_t run) const;
@@ -77,17 +100,12 @@ class TrainingGroup {
   std::vector<std::int64_t> choose_members(std::int64_t run, Logger& logger) const;
   /// Validation NLL of a model whose members are these replicas.
   double valid_nll(const Model& model, const std::vector<std::int64_t>& members) const;
-  at::Tensor final_parameters(const FitRequest& request, const Model& model,
-                              const at::Tensor& trained, Logger& logger) const;
-  void add_inference(const at::Tensor& parameters, Model& model, Logger& logger) const;
 
   std::vector<FitRequest> requests_;
   std::vector<std::int64_t> first_replica_;  // of each run, and the number of all
   FitRows rows_;
   FittedDependence dependence_;
-  Standardization standardization_;
-  Standardization context_standardization_;
-  std::vector<std::string> notes_;  // about the relations of rows, for the user
+  FlowFrame frame_;
   std::unique_ptr<Flow> flow_;
   std::optional<Calibration> calibration_;  // of the best weights
   std::unique_ptr<Trainer> trainer_;

@@ -19,23 +19,40 @@ void rename_joint(nlohmann::json& object) {
 
 const Names<ValidScore>& valid_score_names() {
   static const Names<ValidScore> names = {{"rows", ValidScore::rows},
+                                          {"weighted", ValidScore::weighted},
                                           {"joint", ValidScore::joint}};
   return names;
 }
 
 std::string valid_score_key(ValidScore score) {
-  return score == ValidScore::rows ? "valid_nll_nats" : "valid_joint_nll_nats_per_row";
+  switch (score) {
+    case ValidScore::weighted:
+      return "valid_weighted_nll_nats";
+    case ValidScore::joint:
+      return "valid_joint_nll_nats_per_row";
+    default:
+      return "valid_nll_nats";
+  }
 }
 
 std::string valid_score_label(ValidScore score) {
-  return score == ValidScore::rows ? "valid NLL" : "valid joint NLL per row";
+  switch (score) {
+    case ValidScore::weighted:
+      return "valid NLL of weighted rows";
+    case ValidScore::joint:
+      return "valid joint NLL per row";
+    default:
+      return "valid NLL";
+  }
 }
 
 ValidScore valid_score_of(const nlohmann::json& record) {
-  const auto name = name_of(valid_score_names(), ValidScore::joint);
-  return record.is_object() && record.value("valid_score", nlohmann::json()) == name
-             ? ValidScore::joint
-             : ValidScore::rows;
+  const auto found = record.is_object() ? record.value("valid_score", nlohmann::json())
+                                        : nlohmann::json();
+  for (const auto& [name, score] : valid_score_names()) {
+    if (found == name) return score;
+  }
+  return ValidScore::rows;
 }
 
 void name_scores(nlohmann::json& record) {

@@ -1,4 +1,4 @@
-// The two scores of validation rows, and what each is called.
+// Scores of validation rows, and what each is called.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,12 +10,13 @@ namespace kinflow {
 
 /// Numbers of different scores must not be compared.
 enum class ValidScore {
-  rows,  ///< mean of the NLLs of single rows
-  joint  ///< NLL of all rows together, their dependence included, divided by their
-         ///< number
+  rows,      ///< mean of the NLLs of single rows
+  weighted,  ///< the same, each row weighted by what it is worth
+  joint      ///< NLL of all rows together, their dependence included, divided by their
+             ///< number; in records of earlier versions
 };
 
-/// "rows" and "joint", as `valid_score` of a record says.
+/// "rows", "weighted" and "joint", as `valid_score` of a record says.
 const Names<ValidScore>& valid_score_names();
 /// Its name in run.json, metrics.csv and results.csv.
 std::string valid_score_key(ValidScore score);

@@ -38,9 +38,8 @@ std::vector<std::string> metrics_of(const std::string& run_folder, int replica) 
   std::istringstream text(content_of(run_folder + "/metrics.csv"));
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);) {
-    const auto comma = line.find(',');
-    const auto own = fmt::format(",{},", replica);
-    if (line.compare(comma, own.size(), own) == 0) lines.push_back(line);
+    const auto own = fmt::format(",1,{},", replica);  // of the only fold
+    if (line.compare(line.find(','), own.size(), own) == 0) lines.push_back(line);
   }
   return lines;
 }
@@ -114,12 +113,12 @@ TEST(ReplicasOfFits, TheFirstOfThreeIsTheFitOfOne) {
   EXPECT_NE(metrics_of(folder.path("three"), 1), alone);
 }
 
-TEST(ReplicasOfFits, AreEightUnlessAsked) {
+TEST(ReplicasOfFits, AreEightInEachOfFiveFoldsUnlessAsked) {
   const TemporaryFolder folder;
   const auto& files = SharedFiles::get();
   run_well({"fit", files.blocks + "/train.csv", "--group", "group", "--hidden", "8",
             "--bins", "4", "--epochs", "2", "--out", folder.path("run")});
-  EXPECT_EQ(read_table(folder.path("run/metrics.csv")).rows(), 8 * 3);
+  EXPECT_EQ(read_table(folder.path("run/metrics.csv")).rows(), 5 * 8 * 3);
   EXPECT_EQ(record_in(folder.path("run"))["request"]["replicas"]["count"], 8);
   EXPECT_EQ(record_in(folder.path("run"))["request"]["replicas"]["weight_decays"],
             Json({0.001, 0.01}));

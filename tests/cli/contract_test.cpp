@@ -66,19 +66,20 @@ TEST(Evaluate, WritesTheLogDensityOfEveryRow) {
               json.at("mean_nll_nats").get<double>(), 1e-9);
 }
 
-TEST(Fit, HeldOutBlocksAreScoredTogether) {
+TEST(Fit, HeldOutRowsCountByWhatTheyAreWorth) {
   const auto& files = SharedFiles::get();
   const TemporaryFolder folder;
   const auto held_out = run(Arguments{"fit", files.blocks + "/train.csv", "--group",
                                       "group", "--out", folder.path("split")} +
                             small_fit());
   EXPECT_EQ(held_out.exit_code, 0);
-  EXPECT_NE(held_out.err.find("scored together"), std::string::npos) << held_out.err;
+  EXPECT_NE(held_out.err.find("weighted by what each is worth"), std::string::npos)
+      << held_out.err;
   EXPECT_NE(held_out.err.find("columns: x1, x2"), std::string::npos) << held_out.err;
   const auto record =
       nlohmann::json::parse(content_of(folder.path("split") + "/run.json"));
-  EXPECT_EQ(record.at("result").at("valid_score"), "joint");
-  EXPECT_TRUE(record.at("result").contains("valid_joint_nll_nats_per_row"));
+  EXPECT_EQ(record.at("result").at("valid_score"), "weighted");
+  EXPECT_TRUE(record.at("result").contains("valid_weighted_nll_nats"));
 }
 
 TEST(Simulate, BlocksComeWithTheirTruth) {

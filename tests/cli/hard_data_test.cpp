@@ -45,13 +45,13 @@ class HardData : public testing::Test {
   /// Only the train NLL of epoch 0 is missing.
   void expect_finite_metrics(const std::string& run_folder) {
     const Table metrics = read_table(run_folder + "/metrics.csv");
-    // Held-out groups are scored together, rows of another table each by itself.
+    // Rows of held-out groups are weighted, rows of another table are not.
     const auto& names = metrics.names();
-    const std::string together = "valid_joint_nll_nats_per_row";
-    const bool is_joint =
-        std::find(names.begin(), names.end(), together) != names.end();
+    const std::string weighted = "valid_weighted_nll_nats";
+    const bool is_weighted =
+        std::find(names.begin(), names.end(), weighted) != names.end();
     const auto all = numeric_matrix(
-        metrics, {"epoch", "replica", is_joint ? together : "valid_nll_nats",
+        metrics, {"epoch", "replica", is_weighted ? weighted : "valid_nll_nats",
                   "learning_rate", "typical_parameter"});
     EXPECT_EQ(all.values[0], 0);
     const auto trained =

@@ -1,4 +1,5 @@
 // Runs that were killed and resumed, and runs that are repeated.
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -24,18 +25,20 @@ bool kill_after(Process& process, Random& random,
   return was_running;
 }
 
-/// A fit of some 40 epochs with a checkpoint after each.
+/// A fit of some 40 epochs with a checkpoint after each, with a validation table unless
+/// there are folds.
 Arguments long_fit(const Arguments& more, const std::string& checkpoint_seconds = "0") {
   const auto& files = SharedFiles::get();
-  return Arguments{"fit",
-                   files.blocks + "/train.csv",
-                   "--valid",
-                   files.blocks + "/valid.csv",
-                   "--checkpoint-seconds",
-                   checkpoint_seconds,
-                   "--patience",
-                   "1000"} +
-         small_fit(more, "40");
+  Arguments arguments = {"fit",
+                         files.blocks + "/train.csv",
+                         "--checkpoint-seconds",
+                         checkpoint_seconds,
+                         "--patience",
+                         "1000"};
+  if (std::find(more.begin(), more.end(), "--folds") == more.end()) {
+    arguments = arguments + Arguments{"--valid", files.blocks + "/valid.csv"};
+  }
+  return arguments + small_fit(more, "40");
 }
 
 class KilledRun : public testing::TestWithParam<Arguments> {};
@@ -46,7 +49,9 @@ TEST_P(KilledRun, EndsInTheNumbersOfAnUndisturbedOne) {
   const std::string disturbed = folder.path("disturbed");
   const auto arguments = long_fit(GetParam());
   run_well(arguments + Arguments{"--out", undisturbed});
-  ASSERT_EQ(content_below(undisturbed).size(), 3u);
+  const bool has_folds =
+      std::find(arguments.begin(), arguments.end(), "--valid") == arguments.end();
+  ASSERT_EQ(content_below(undisturbed).size(), has_folds ? 4u : 3u);
 
   Random random(17);
   int kills = 0;
@@ -70,6 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Arguments{"--group", "group"},
                     Arguments{"--group", "group", "--replicas", "5", "--ensemble", "2",
                               "--start", "0.2,0.6"},
+                    Arguments{"--group", "group", "--folds", "3", "--replicas", "2"},
                     Arguments{"--group", "group", "--flow", "affine", "--layers", "2",
                               "--schedule", "alternating", "--stage-epochs", "7",
                               "--estimator", "hybrid"}));

@@ -154,8 +154,8 @@ inline void expect_refusal(const TemporaryFolder& folder, const Arguments& argum
   EXPECT_TRUE(content_below(folder.path()) == before) << "files have changed";
 }
 
-/// Options of a fit that takes a fraction of a second, of one flow unless `more` says
-/// otherwise.
+/// Options of a fit that takes a fraction of a second, of one flow and with one part
+/// held out unless `more` says otherwise.
 inline Arguments small_fit(const Arguments& more = {},
                            const std::string& epochs = "3") {
   Arguments options = {"--hidden",     "8",  "--epochs",  epochs,
@@ -166,6 +166,9 @@ inline Arguments small_fit(const Arguments& more = {},
   }
   if (std::find(more.begin(), more.end(), "--replicas") == more.end()) {
     options = options + Arguments{"--replicas", "1"};
+  }
+  if (std::find(more.begin(), more.end(), "--folds") == more.end()) {
+    options = options + Arguments{"--folds", "1"};
   }
   return options + more;
 }

@@ -21,6 +21,11 @@ inline void expect_same_run(const std::string& left, const std::string& right) {
   EXPECT_TRUE(content_of(left + "/model.safetensors") ==
               content_of(right + "/model.safetensors"));
   EXPECT_EQ(content_of(left + "/metrics.csv"), content_of(right + "/metrics.csv"));
+  // Of fits with folds alone.
+  for (const auto& [name, content] : content_below(left)) {
+    if (!name.ends_with("held_out.csv")) continue;
+    EXPECT_EQ(content, content_of(right + "/held_out.csv"));
+  }
   EXPECT_EQ(record_of(left), record_of(right));
   EXPECT_EQ(content_below(left).size(), content_below(right).size());
 }

@@ -12,6 +12,7 @@ namespace {
 using nlohmann::json;
 
 const std::string kOfRows = "valid_nll_nats";
+const std::string kWeighted = "valid_weighted_nll_nats";
 const std::string kJoint = "valid_joint_nll_nats_per_row";
 
 json record_of(const std::string& run_folder) {
@@ -31,7 +32,7 @@ void replace(const std::string& path, const std::string& from, const std::string
 }
 
 /// A fit that holds out whole groups of its table, with two members.
-Outcome fit_joint(const std::string& out) {
+Outcome fit_weighted(const std::string& out) {
   return run(Arguments{"fit", SharedFiles::get().blocks + "/train.csv", "--group",
                        "group", "--ensemble", "2", "--out", out} +
              small_fit({"--replicas", "2"}));
@@ -39,10 +40,10 @@ Outcome fit_joint(const std::string& out) {
 
 TEST(ValidScores, EachHasItsOwnNameAndTheOtherIsAbsent) {
   const TemporaryFolder folder;
-  const auto joint = folder.path("joint"), rows = folder.path("rows");
+  const auto weighted = folder.path("weighted"), rows = folder.path("rows");
   const auto& files = SharedFiles::get();
   const std::vector<std::pair<std::string, Outcome>> runs = {
-      {joint, fit_joint(joint)},
+      {weighted, fit_weighted(weighted)},
       {rows,
        run(Arguments{"fit", files.blocks + "/train.csv", "--group", "group", "--valid",
                      files.blocks + "/valid.csv", "--ensemble", "2", "--out", rows} +
@@ -50,12 +51,12 @@ TEST(ValidScores, EachHasItsOwnNameAndTheOtherIsAbsent) {
   for (const auto& [path, outcome] : runs) {
     SCOPED_TRACE(path);
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-    const bool is_joint = path == joint;
-    const auto& own = is_joint ? kJoint : kOfRows;
-    const auto& other = is_joint ? kOfRows : kJoint;
-    const auto label = is_joint ? "valid joint NLL per row " : "valid NLL ";
+    const bool is_weighted = path == weighted;
+    const auto& own = is_weighted ? kWeighted : kOfRows;
+    const auto& other = is_weighted ? kOfRows : kWeighted;
+    const auto label = is_weighted ? "valid NLL of weighted rows " : "valid NLL ";
     const auto result = record_of(path)["result"];
-    EXPECT_EQ(result["valid_score"], is_joint ? "joint" : "rows");
+    EXPECT_EQ(result["valid_score"], is_weighted ? "weighted" : "rows");
     EXPECT_TRUE(result.contains(own));
     EXPECT_FALSE(result.contains(other));
     for (const auto& member : result["members"]) {
@@ -69,7 +70,7 @@ TEST(ValidScores, EachHasItsOwnNameAndTheOtherIsAbsent) {
     EXPECT_TRUE(holds(outcome.err, label)) << outcome.err;
     const auto text = run_well({"inspect", path});
     EXPECT_TRUE(holds(text, label)) << text;
-    EXPECT_EQ(holds(text, "valid NLL"), !is_joint) << text;
+    EXPECT_EQ(holds(text, "of weighted rows"), is_weighted) << text;
     const auto shown = json::parse(run_well({"inspect", path, "--json"}));
     EXPECT_TRUE(shown["members"][0].contains(own));
     EXPECT_FALSE(shown["members"][0].contains(other));
@@ -81,19 +82,20 @@ TEST(ValidScores, EachHasItsOwnNameAndTheOtherIsAbsent) {
 TEST(ValidScores, AnOldRunIsShownUnderTheNameOfItsScore) {
   const TemporaryFolder folder;
   const auto path = folder.path("run");
-  ASSERT_EQ(fit_joint(path).exit_code, 0);
-  const auto text_of_new = run_well({"inspect", path});
-  // As runs were written when both scores had one name.
+  ASSERT_EQ(fit_weighted(path).exit_code, 0);
+  // As runs were written when held-out rows were scored together, under the name of
+  // single rows.
   const auto make_old = [](json& object) {
-    object[kOfRows] = object.at(kJoint);
-    object.erase(kJoint);
+    object[kOfRows] = object.at(kWeighted);
+    object.erase(kWeighted);
   };
   auto model = load_model(path + "/model.safetensors");
   make_old(model.record);
+  model.record["valid_score"] = "joint";
   for (auto& member : model.record["members"]) make_old(member);
   save_model(path + "/model.safetensors", model);
-  replace(path + "/metrics.csv", kJoint, kOfRows);
-  EXPECT_EQ(run_well({"inspect", path}), text_of_new);
+  replace(path + "/metrics.csv", kWeighted, kOfRows);
+  EXPECT_TRUE(holds(run_well({"inspect", path}), "valid joint NLL per row "));
   const auto shown = json::parse(run_well({"inspect", path, "--json"}));
   for (const auto& place :
        {shown["record"], shown["members"][1], shown["history"][0]}) {
@@ -103,32 +105,16 @@ TEST(ValidScores, AnOldRunIsShownUnderTheNameOfItsScore) {
   run_well({"evaluate", path, SharedFiles::get().blocks + "/test.csv"});
 }
 
-TEST(ValidScores, AnOldRunThatWasStoppedGoesOnUnderTheNewName) {
+TEST(ValidScores, AnUnfinishedRunThatHeldOutOtherRowsIsRefused) {
   const TemporaryFolder folder;
   const auto path = folder.path("run");
-  {
-    Process process(
-        Arguments{"fit", SharedFiles::get().blocks + "/train.csv", "--group", "group",
-                  "--checkpoint-seconds", "0", "--patience", "1000000", "--out", path} +
-            small_fit({}, "100000"),
-        folder.path("out"), folder.path("err"));
-    while (process.is_running() &&
-           !std::filesystem::exists(path + "/checkpoint.safetensors")) {
-      usleep(1000);
-    }
-    process.interrupt();
-    EXPECT_EQ(process.wait(), 130);
-  }
+  ASSERT_EQ(fit_weighted(path).exit_code, 0);
   auto record = record_of(path);
-  const auto done = read_table(path + "/metrics.csv").rows() - 1;
-  record["request"]["train"]["epochs"] = done + 1;
+  record["request"]["data"].erase("folds");
+  record["status"] = "running";
   std::ofstream(path + "/run.json") << record.dump();
-  replace(path + "/metrics.csv", kJoint, kOfRows);
-  run_well({"fit", "--resume", path});
-  const auto metrics = read_table(path + "/metrics.csv");
-  EXPECT_EQ(metrics.rows(), done + 2);
-  EXPECT_NE(content_of(path + "/metrics.csv").find(kJoint), std::string::npos);
-  EXPECT_TRUE(record_of(path)["result"].contains(kJoint));
+  std::filesystem::remove(path + "/model.safetensors");
+  expect_refusal(folder, {"fit", "--resume", path}, {path, "earlier version"});
 }
 
 TEST(Restarts, ThatEndWellAreCountedAndNoWarning) {
@@ -198,7 +184,7 @@ TEST(LateBest, IsSaidByTheFitAndByInspect) {
 
 TEST(TimeLeft, IsNotAnnouncedBeforeItIsKnown) {
   const TemporaryFolder folder;
-  const auto outcome = fit_joint(folder.path("run"));
+  const auto outcome = fit_weighted(folder.path("run"));
   EXPECT_TRUE(holds(outcome.err, "epoch 1/3")) << outcome.err;
   EXPECT_FALSE(holds(outcome.err, " left")) << outcome.err;
 }

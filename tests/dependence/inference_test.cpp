@@ -203,12 +203,6 @@ TEST(Inference, TheProbabilityOfATestAtAnEdgeIsAMeanOfTails) {
   EXPECT_THROW(independence_log10_p(1, 0), InputError);
 }
 
-TEST(Inference, CriteriaAreThoseOfAkaikeAndSchwarz) {
-  const InformationCriteria criteria = information_criteria(-100, 3, 50);
-  EXPECT_DOUBLE_EQ(criteria.aic, 206);
-  EXPECT_DOUBLE_EQ(criteria.bic, 200 + 3 * std::log(50.0));
-}
-
 /// Families of four siblings.
 CompressedRows sibling_rows(std::int64_t families) {
   CompressedRows result;

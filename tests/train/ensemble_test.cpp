@@ -7,7 +7,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/train/fit.h"
-#include "kinflow/train/training_group.h"
+#include "kinflow/train/folded_training.h"
 #include "tests/data/helpers.h"
 
 namespace kinflow {
@@ -33,6 +33,7 @@ class Ensemble : public testing::Test {
     FitRequest request;
     request.data.table = write_pairs("train.csv", 400, 1);
     request.data.dependence.group = "group";
+    request.data.folds = 1;
     request.flow.hidden = {8};
     request.flow.bins = 4;
     request.train.schedule = Schedule::grid;
@@ -98,18 +99,18 @@ TEST_F(Ensemble, ValidationOfSingleRowsIsThatOfTheMixture) {
   EXPECT_LT(result.valid_nll_nats, mean);  // the logarithm is concave
 }
 
-TEST_F(Ensemble, ValidationOfHeldOutGroupsIsThatOfTheMixtureOfJointLaws) {
+TEST_F(Ensemble, ValidationOfHeldOutGroupsIsThatOfTheMixtureWithWeightedRows) {
+  // Groups of two rows: all weights are equal, whatever the correlation.
   const auto result = fit_into(grid_request(3), "run");
   const auto& record = result.model.record;
-  EXPECT_EQ(record["valid_score"], "joint");
-  const auto rows = record["valid_rows"].get<double>();
-  double sum = 0;
-  const auto key = valid_score_key(ValidScore::joint);
-  const double best = record["members"][0][key].get<double>();
-  for (const auto& member : record["members"]) {
-    sum += std::exp(rows * (best - member[key].get<double>()));
-  }
-  EXPECT_NEAR(result.valid_nll_nats, best - std::log(sum / 3) / rows, 1e-9);
+  EXPECT_EQ(record["valid_score"], "weighted");
+  auto request = with_defaults(grid_request(3));
+  auto rows = read_fit_rows(request.data, request.flow);
+  hold_out(request.data, request.train.seed, rows);
+  ASSERT_EQ(rows.valid.data.size(0), record["valid_rows"].get<std::int64_t>());
+  EXPECT_NEAR(result.valid_nll_nats,
+              -result.model.row_log_density(rows.valid.data, {}).mean().item<double>(),
+              1e-9);
 }
 
 TEST_F(Ensemble, OfOneIsTheBestReplicaAlone) {
@@ -129,7 +130,8 @@ struct WarningLogger : Logger {
 
 TEST_F(Ensemble, LeavesOutReplicasThatDivergedForGood) {
   const auto request = with_defaults(grid_request(4));
-  TrainingGroup group({request}, silent_);
+  FoldedTraining training({request}, silent_);
+  auto& group = training.group(0);
   auto& trainer = group.trainer();
   trainer.run_epoch();
   const auto failed = group.best_replica(0);

@@ -8,7 +8,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/train/fit.h"
-#include "kinflow/train/training_group.h"
+#include "kinflow/train/folded_training.h"
 #include "tests/data/helpers.h"
 
 namespace kinflow {
@@ -169,9 +169,10 @@ TEST_F(FitReplicas, TheFirstOfThreeIsTheTrainingOfOneBitForBit) {
   for (const bool calibrates : {true, false}) {
     auto request = small_request(1);
     request.calibrate = calibrates;
-    TrainingGroup alone({with_defaults(request)}, silent_);
+    FoldedTraining training_alone({with_defaults(request)}, silent_);
     request.replicas.count = 3;
-    TrainingGroup together({with_defaults(request)}, silent_);
+    FoldedTraining training_together({with_defaults(request)}, silent_);
+    auto &alone = training_alone.group(0), &together = training_together.group(0);
     while (!alone.trainer().finished()) alone.trainer().run_epoch();
     while (!together.trainer().finished()) together.trainer().run_epoch();
     std::vector<EpochRecord> first;
@@ -195,7 +196,8 @@ TEST_F(FitReplicas, TheFirstOfThreeIsTheTrainingOfOneBitForBit) {
 
 TEST_F(FitReplicas, DifferInTheirWeightsAndTheBestIsKept) {
   const auto result = fit_into(small_request(4), "run");
-  TrainingGroup group({with_defaults(small_request(4))}, silent_);
+  FoldedTraining training({with_defaults(small_request(4))}, silent_);
+  auto& group = training.group(0);
   std::vector<double> best(4, HUGE_VAL);
   while (!group.trainer().finished()) group.trainer().run_epoch();
   for (const auto& record : group.history(0)) {
@@ -214,7 +216,8 @@ TEST_F(FitReplicas, OfAGridAreSoManyForEachValue) {
   auto request = small_request(2);
   request.train.schedule = Schedule::grid;
   request.train.grid = {0.2, 0.5, 0.8};
-  TrainingGroup group({with_defaults(request)}, silent_);
+  FoldedTraining training({with_defaults(request)}, silent_);
+  auto& group = training.group(0);
   EXPECT_EQ(group.trainer().replicas(), 6);
   const auto& history = group.trainer().history();
   for (std::size_t r = 0; r < 6; ++r) {

@@ -234,6 +234,43 @@ TEST(Trainer, StopsWhenPatienceRunsOutAndKeepsTheBestWeights) {
   EXPECT_EQ(trainer.best_valid_nll(0), best);
 }
 
+TEST(Trainer, HeldOutRowsCountByWhatTheyAreWorth) {
+  const Blocks law(some_blocks(40), {BlockCorrelation::shared});
+  // Relatives so near that some rows have a negative weight, and blocks of sizes 1
+  // to 9.
+  const auto near = at::full({12, 12}, 0.2, at::kDouble);
+  near.diagonal().fill_(1);
+  near[0].slice(0, 1, 12).fill_(0.5);
+  near.select(1, 0).slice(0, 1, 12).fill_(0.5);
+  std::vector<std::int64_t> block_of_row;
+  for (std::int64_t size : {1, 2, 9})
+    block_of_row.insert(block_of_row.end(), size, size);
+  const Blocks blocks(at::tensor(block_of_row, at::kLong), {BlockCorrelation::shared});
+  const Relationship relatives(near);
+  for (const Dependence* valid_law : {static_cast<const Dependence*>(&blocks),
+                                      static_cast<const Dependence*>(&relatives)}) {
+    Flow flow(kSmallFlow, {1, 2}, at::kDouble);
+    const auto valid = normal({12, 2}, 3);
+    const auto start = at::tensor({0.3, 0.8}, at::kDouble).unsqueeze(1);
+    Trainer trainer(flow, law,
+                    {.train = normal({40, 2}, 2),
+                     .valid = valid,
+                     .valid_law = valid_law,
+                     .valid_weights = at::ones({1, 1}, at::kDouble)},
+                    TrainOptions{}, start);
+    EXPECT_EQ(trainer.valid_score(), ValidScore::weighted);
+    for (std::int64_t replica = 0; replica < 2; ++replica) {
+      const auto worth = at::linalg_solve(valid_law->covariance(start[replica]),
+                                          at::ones({12}, at::kDouble), true)
+                             .clamp_min(0);
+      // A new flow is the identity.
+      const auto nll = 0.5 * valid.square().sum(1) + std::log(2 * M_PI);
+      EXPECT_NEAR(trainer.history()[static_cast<std::size_t>(replica)].valid_nll_nats,
+                  ((worth * nll).sum() / worth.sum()).item<double>(), 1e-10);
+    }
+  }
+}
+
 TEST(Trainer, LearningRateFallsByATenthAtThirtyTwoEqualParts) {
   const auto data = normal({40, 2}, 7);
   const Independent law(40);

@@ -1,0 +1,83 @@
+// A training with its validation: on rows with a validation table or one part held out,
+// or cross-fitted, which is one training for each fold.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kinflow/train/fit.h"
+#include "kinflow/train/fold_plan.h"
+#include "kinflow/train/training_group.h"
+
+namespace kinflow {
+
+/// How a run did: means over the folds of their best replicas.
+struct RunScore {
+  double valid_nll_nats = 0;
+  std::int64_t best_epoch = 0;
+  std::int64_t epochs = 0;
+  double typical_parameter = 0;
+};
+
+/// The replicas of one or more runs, in every fold the same ones on other rows. Folds
+/// take their epochs in turn, each on all cores or the whole GPU.
+class FoldedTraining {
+ public:
+  /// Reads and checks all input; InputError before any training.
+  /// @param requests  with defaults, all of one group_key()
+  FoldedTraining(std::vector<FitRequest> requests, Logger& logger);
+
+  const FitRequest& request(std::int64_t run) const;
+  std::int64_t folds() const { return static_cast<std::int64_t>(groups_.size()); }
+  /// The training of one fold.
+  TrainingGroup& group(std::int64_t fold) {
+    return *groups_.at(static_cast<std::size_t>(fold));
+  }
+  /// What the training is about to do, so that a wrong column or a lost row is seen.
+  void describe(Logger& logger) const;
+
+  /// True once no fold has an epoch to go.
+  bool finished() const;
+  /// One epoch of every fold that has not finished.
+  void run_epoch();
+  std::int64_t epochs_done() const;
+  /// The epoch after which the training ends unless a replica improves.
+  std::int64_t earliest_end() const;
+  ValidScore valid_score() const;
+  /// Of all folds, in the order of epochs, folds and replicas.
+  const std::vector<EpochRecord>& history() const { return history_; }
+  std::vector<EpochRecord> history(std::int64_t run) const;
+  std::vector<std::string> take_warnings();
+  /// One line on the best replicas so far.
+  std::string status_line() const;
+
+  /// Everything that the next epochs depend on, and its return, as in Trainer.
+  NamedTensors state();
+  void restore(const NamedTensors& state, const std::string& source = "checkpoint");
+
+  /// Whether all replicas of a run diverged, in any fold.
+  bool has_failed(std::int64_t run) const;
+  RunScore score(std::int64_t run) const;
+  /// The lowest score of all runs.
+  double best_score() const;
+
+  /// The model of a trained run. Of several folds it is the mixture of the best flows
+  /// of each, with a flow that is trained here on all rows where one map is needed.
+  /// @param record  of the run, whose request and hashes the model keeps
+  FitResult finish(std::int64_t run, const nlohmann::json& record, Logger& logger);
+
+ private:
+  void add_to_history(std::size_t group, std::size_t first);
+
+  std::vector<FitRequest> requests_;
+  FitRows rows_;  // of several folds: all of them, none held out
+  FoldPlan plan_;
+  FittedDependence dependence_;     // of several folds: of all rows
+  std::vector<std::string> notes_;  // about the relations of rows, for the user
+  std::vector<std::unique_ptr<TrainingGroup>> groups_;  // one for each fold
+  std::vector<EpochRecord> history_;
+};
+
+}  // namespace kinflow
