@@ -207,6 +207,19 @@ TEST_F(BadGwas, UnknownAndImpossibleOptions) {
 
 // ---- genotype files
 
+// Sizes alone do not show it: four people share a byte.
+TEST_F(BadGwas, AFamOfOtherPeopleThanTheBed) {
+  auto content = random_content(38, 60, 9);
+  for (auto& row : content.counts) row.back() = 0;
+  write_bed(folder_, "t", content);
+  const auto fam = fam_lines(content.people);
+  folder_.write("t.fam", "FID IID PAT MAT SEX PHENO\n" + fam);
+  expect_refused(gwas(), {"t.fam:1: expected a person, found a header"});
+  folder_.write("t.fam", fam.substr(fam.find('\n') + 1));
+  expect_refused(gwas(), {"t.bed: expected no genotypes after those of the 37 people",
+                          "is a line of the .fam missing?"});
+}
+
 TEST_F(BadGwas, BrokenGenotypeFiles) {
   const auto bytes = bed_bytes(content_);
   folder_.write("t.bed", bytes.substr(0, 200));
