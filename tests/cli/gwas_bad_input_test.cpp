@@ -400,7 +400,7 @@ TEST_F(BadGwas, PlacesThatCannotBeWritten) {
   expect_refused(to(path("no/such/o")), {"--out", "a folder that exists", "no/such/o"});
   expect_refused(to(path("p.tsv/o")), {"--out", "p.tsv/o"});
   expect_refused(to(path("") + "/"), {"--out", "prefix"});
-  expect_refused(to(""), {"--out", "expected a prefix of files, found ''"});
+  expect_refused(to(""), {"--out: expected a value, found none"});
   fs::create_directory(path("locked"));
   fs::permissions(path("locked"), fs::perms::owner_read | fs::perms::owner_exec);
   if (::access(path("locked").c_str(), W_OK) != 0) {
