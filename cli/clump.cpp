@@ -91,6 +91,13 @@ void run_clump(const ClumpGiven& given, Console& console) {
   const auto loci = clump(genotypes, people, tests.log10_p, given.options);
   write_loci(out, loci, genotypes.variants());
   warn_of_unknown(given, tests, console);
+  if (tests.elsewhere > 0) {
+    console.warning(fmt::format(
+        "{}: {} at another place than in {}.bim, which counts, the first is {}; is it "
+        "another genome build, or another study?",
+        given.table, counted(tests.elsewhere, "variant"), given.bfile,
+        tests.first_elsewhere));
+  }
   if (tests.zeros > 1) {
     console.warning(
         fmt::format("{}: {} p-values of 0, whose order is not known; a column LOG10P "

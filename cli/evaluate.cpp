@@ -14,6 +14,7 @@
 #include "kinflow/data/shared_rows.h"
 #include "kinflow/evaluate/likelihood.h"
 #include "kinflow/evaluate/output_rows.h"
+#include "kinflow/evaluate/scale_of_rows.h"
 #include "kinflow/evaluate/stream.h"
 #include "kinflow/report/text_table.h"
 #include "options.h"
@@ -130,11 +131,13 @@ void check_other_rows(const EvaluateGiven& given, const TableRows& rows,
                       const TableRows& observed, Console& console) {
   const auto found = find_shared_rows(row_hashes(rows), row_hashes(observed));
   const auto count = rows.data.size(0);
-  if (found.are_all_the_same && count > 1) {
+  if ((found.are_all_the_same || found.are_all_shared) && count > 1) {
     throw InputError(fmt::format(
-        "--given: expected other rows than those that are scored, found the same {} "
-        "rows in {} and {}",
-        count, given.given, given.table));
+        "--given: expected other rows than those that are scored, found {} {} rows {} "
+        "{} {} {}",
+        found.are_all_the_same ? "the same" : "all", count,
+        found.are_all_the_same ? "in" : "of", given.table,
+        found.are_all_the_same ? "and" : "in", given.given));
   }
   if (found.shared == 0 || !found.are_more_than_chance) return;
   console.warning(
@@ -155,6 +158,8 @@ void evaluate_together(const EvaluateGiven& given, const Model& model,
                                                            : "log_density_given_nats"};
   check_copies(table, given.keep, names);
   if (known != nullptr) check_other_rows(given, rows, observed, console);
+  warn_of_scale(model, rows, given.table, console);
+  if (known != nullptr) warn_of_scale(model, observed, given.given, console);
   MatchCounts counts;
   auto likelihood = score(given, model, rows, known, counts, console);
   likelihood.rows_left_out = rows.table_rows - likelihood.rows;

@@ -1,8 +1,12 @@
 // Declaring the options of a fit and turning them into a request.
 #include "fit_options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "kinflow/core/error.h"
 
@@ -153,9 +157,36 @@ const std::vector<EffectRule<FitChoice>>& fit_rules() {
   return rules;
 }
 
+std::vector<IdleOption> find_idle_values(const CLI::App& verb,
+                                         const FitRequest& request) {
+  const auto& replicas = request.replicas;
+  const std::vector<double> one_share = {0};
+  const bool is_hybrid = request.train.estimator == Estimator::hybrid;
+  const std::pair<const char*, const std::vector<double>*> lists[] = {
+      {"--learning-rate", &replicas.learning_rates},
+      {"--weight-decay", &replicas.weight_decays},
+      {"--memory-share", is_hybrid ? &replicas.memory_shares : &one_share},
+      {"--start", &replicas.starts}};
+  std::vector<IdleOption> idle;
+  std::int64_t stride = 1;  // replicas from a value of the list to the next one
+  for (const auto& [name, values] : lists) {
+    const auto count = std::max<std::int64_t>(1, std::ssize(*values));
+    const auto needed = 1 + stride * (count - 1);
+    stride *= count;
+    if (!is_given(verb, name) || replicas.count >= needed) continue;
+    idle.push_back(
+        {name, fmt::format("{}: expected --replicas {} or more, so that all of its "
+                           "values are taken, found {}",
+                           name, needed, replicas.count)});
+  }
+  return idle;
+}
+
 std::vector<IdleOption> find_idle_fit_options(const CLI::App& verb,
                                               const FitChoice& choice) {
   auto idle = find_idle_options(verb, fit_rules(), choice);
+  const auto values = find_idle_values(verb, choice.request);
+  idle.insert(idle.end(), values.begin(), values.end());
   for (const auto* rules : {&dependence_rules(), &id_rules()}) {
     const auto more = find_idle_options(verb, *rules, choice.request.data.dependence);
     idle.insert(idle.end(), more.begin(), more.end());

@@ -32,6 +32,10 @@ struct FitChoice {
 };
 /// When the options of a flow and its training have an effect.
 const std::vector<EffectRule<FitChoice>>& fit_rules();
+/// Lists that were given and that replicas take in turn, of which there are too few for
+/// the last value.
+std::vector<IdleOption> find_idle_values(const CLI::App& verb,
+                                         const FitRequest& request);
 /// All options of a fit that were given and have none, those on its dependence
 /// included.
 std::vector<IdleOption> find_idle_fit_options(const CLI::App& verb,

@@ -173,6 +173,7 @@ void check_options(const GwasGiven& given, const GwasRequest& request,
        }}};
   check_effects(verb, rules, given);
   check_effects(verb, fit_rules(), {given.fit, request.flow});
+  refuse_idle_options(find_idle_values(verb, request.flow));
 }
 
 /// Defaults of the options of a flow.

@@ -51,9 +51,8 @@ CLI::App* add_experiment(CLI::App& app, const std::string& name,
         ->check(integer_in(0, 1'000'000'000));
     verb->add_flag("--quick", options.quick,
                    "A reduced version for a CPU, which says what it leaves out");
-  } else {
-    add_overwrite(*verb, options.overwrite);
   }
+  add_overwrite(*verb, options.overwrite);
   verb->add_option("--page", given->page,
                    "Markdown page for the report: what stands between <!-- begin "
                    "NAME --> and <!-- end NAME --> is replaced, or added at its end");

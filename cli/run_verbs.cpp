@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <new>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -99,6 +100,7 @@ int kinflow::cli::run_verbs(int argc, char** argv, const AddVerbs& add_verbs) {
   try {
     if (argc == 1) throw CLI::CallForHelp();
     if (argv[1][0] != '-') check_verb(app, argv[1]);
+    check_values(app, std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0) throw InputError(system_message("stdout", "write"));
   } catch (const CLI::ParseError& error) {

@@ -15,6 +15,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/data/table.h"
 #include "kinflow/data/write_table.h"
+#include "kinflow/evaluate/scale_of_rows.h"
 #include "kinflow/evaluate/stream.h"
 #include "options.h"
 
@@ -263,9 +264,13 @@ Drawn draw(const SampleGiven& given, const DependenceRequest& request,
     auto columns = columns_for(model, request);
     columns.minus_nine = minus_nine_for(model, given.minus_nine);
     observed = read_rows(given.given, columns);
+    warn_of_scale(model, observed, given.given, console);
   }
   const auto* known = given.given.empty() ? nullptr : &observed;
   auto fresh = rows_to_draw(given, request, model, known);
+  if (!given.rows_of.empty()) {
+    warn_of_scale(model, fresh.rows, given.rows_of, console);
+  }
   const auto& context = fresh.rows.context;
   Drawn drawn{.data = {}, .text = std::move(fresh.text)};
   auto all = fresh.rows;

@@ -86,7 +86,8 @@ void check_options(const CLI::App& parser, const Options& options) {
           name, did_you_mean(name, names_without_dashes(parser))));
     }
     const bool is_flag = option->get_items_expected_max() == 0;
-    if (is_flag == value.is_boolean()) continue;
+    const bool is_empty = !value.is_boolean() && text_of(value).empty();
+    if (is_flag == value.is_boolean() && !is_empty) continue;
     throw InputError(fmt::format("option '{}': expected {}, found {}", name,
                                  is_flag ? "true or false" : "a value", value.dump()));
   }

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "kinflow/core/error.h"
 #include "kinflow/core/suggest.h"
 #include "kinflow/data/in_quotes.h"
 
@@ -134,7 +136,46 @@ std::string message_on_conversion(const std::string& text) {
                      in_quotes(text.substr(sign + 3)));
 }
 
+/// The verb below another one that a word names; else the other one.
+CLI::App* verb_below(CLI::App* verb, std::string_view word) {
+  for (auto* below : verb->get_subcommands({})) {
+    if (below->get_name() == word) return below;
+  }
+  return verb;
+}
+
 }  // namespace
+
+void check_values(CLI::App& app, std::span<char* const> words) {
+  auto* verb = &app;
+  std::string name_before;  // of an option whose value the next word is
+  for (const std::string_view word : words) {
+    if (word.empty()) {
+      throw InputError(name_before.empty()
+                           ? verb->get_name() + ": expected words, found an empty one"
+                           : message_on_missing_value(*verb, name_before));
+    }
+    name_before.clear();
+    if (!word.starts_with("--")) {
+      verb = verb_below(verb, word);
+      continue;
+    }
+    const auto sign = word.find('=');
+    const std::string name(word.substr(0, sign));
+    const auto* option = verb->get_option_no_throw(name);
+    if (option == nullptr) continue;
+    const bool is_flag = option->get_items_expected_max() == 0;
+    if (sign == word.npos) {
+      if (!is_flag) name_before = name;
+      continue;
+    }
+    const auto value = word.substr(sign + 1);
+    if (is_flag) {
+      throw InputError(name + ": expected no value, found " + in_quotes(value));
+    }
+    if (value.empty()) throw InputError(message_on_missing_value(*verb, name));
+  }
+}
 
 std::string usage_message(CLI::App& app, const CLI::ParseError& error) {
   auto& verb = verb_of(app);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <set>
 #include <string_view>
 
 #include "kinflow/core/error.h"
@@ -147,14 +149,28 @@ std::vector<std::int64_t> JsonReader::integers(const std::string& key, std::int6
 }
 
 nlohmann::json parse_json(const std::string& text, const std::string& source) {
+  using Event = nlohmann::json::parse_event_t;
   bool too_deep = false;
-  const auto watch_depth = [&](int depth, nlohmann::json::parse_event_t,
-                               nlohmann::json&) {
+  std::vector<std::set<std::string>> keys_of_open_objects;
+  std::optional<std::string> twice;
+  const auto watch = [&](int depth, Event event, const nlohmann::json& parsed) {
     if (depth > kDeepest) too_deep = true;
-    return !too_deep;
+    if (too_deep) return false;
+    if (event == Event::object_start) keys_of_open_objects.emplace_back();
+    if (event == Event::object_end) keys_of_open_objects.pop_back();
+    if (event == Event::key) {
+      const auto key = parsed.get<std::string>();
+      if (!keys_of_open_objects.back().insert(key).second && !twice) twice = key;
+    }
+    return true;
   };
   try {
-    auto json = nlohmann::json::parse(text, watch_depth);
+    auto json = nlohmann::json::parse(text, watch);
+    if (twice && !too_deep) {
+      throw InputError(
+          fmt::format("{}: expected every key of an object once, found {} twice",
+                      source, shown(*twice)));
+    }
     if (!too_deep) return json;
   } catch (const nlohmann::json::parse_error& error) {
     throw InputError(fmt::format("{}: expected JSON, found {}", source,

@@ -55,8 +55,8 @@ class JsonReader {
   std::string prefix_;
 };
 
-/// Parses a JSON text; InputError "SOURCE: expected JSON, ..." where it is none, or
-/// nested deeper than a hundred levels.
+/// Parses a JSON text; InputError "SOURCE: expected JSON, ..." where it is none, nested
+/// deeper than a hundred levels, or an object in it has a key twice.
 nlohmann::json parse_json(const std::string& text, const std::string& source);
 
 }  // namespace kinflow

@@ -128,6 +128,24 @@ std::string look_of_label(const ColumnsView& columns, std::size_t column,
   return "";
 }
 
+// Whether the farthest value repeats itself, apart from all others, which do not: -1
+// among weights in kilograms. A limit of what can be measured has neighbours.
+// @param tail  distances from the median on its side
+bool is_repeated_code(std::vector<double> values, const std::vector<double>& tail,
+                      double farthest, const FarValue& far) {
+  constexpr std::int64_t kLeastRows = 3, kMoreFrequent = 3;
+  constexpr double kCodeSteps = 1.5;
+  if (far.count < kLeastRows) return false;
+  double next = 0;
+  for (const double own : tail) {
+    if (own < farthest) next = std::max(next, own);
+  }
+  if (next == 0 || farthest < kCodeSteps * next) return false;
+  std::erase(values, far.value);
+  return !most_frequent(values,
+                        std::max<std::int64_t>(2, far.count / kMoreFrequent + 1));
+}
+
 // The farthest value above the median that lies apart, in units of `sign`.
 void add_far_value(std::vector<double>& values, double sign, double median,
                    const FarValue& column, std::vector<FarValue>& found) {
@@ -142,14 +160,18 @@ void add_far_value(std::vector<double>& values, double sign, double median,
   }
   double farthest = 0;
   for (const double own : tail) farthest = std::max(farthest, own);
+  const auto is_farthest = [&](double value) { return distance(value) == farthest; };
+  auto far = column;
+  far.value = *std::find_if(values.begin(), values.end(), is_farthest);
+  far.count = std::count(values.begin(), values.end(), far.value);
+  if (is_repeated_code(values, tail, farthest, far)) {
+    found.push_back(far);
+    return;
+  }
   if (farthest < kFarScales * scale) return;
   std::sort(tail.begin(), tail.end());
   for (std::size_t i = 1; i < tail.size(); ++i) {
     if (tail[i] < kFarScales * scale || tail[i] < kFarSteps * tail[i - 1]) continue;
-    auto far = column;
-    const auto is_farthest = [&](double value) { return distance(value) == farthest; };
-    far.value = *std::find_if(values.begin(), values.end(), is_farthest);
-    far.count = std::count(values.begin(), values.end(), far.value);
     found.push_back(far);
     return;
   }

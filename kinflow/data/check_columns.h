@@ -76,7 +76,9 @@ struct FarValue {
 /// Of each column the farthest value on either side that is both 10 times as far from
 /// the median as the 0.1 or 0.9 quantile on its side and 4 times as far as the values
 /// on its side that are nearer. Codes such as 9999 and -999 are; the tails of prices,
-/// volumes and blood values are not.
+/// volumes and blood values are not. Also a farthest value that three rows or more
+/// have, 1.5 times as far as all nearer ones, in a column whose other values are each
+/// less than a third as frequent: -1 among weights.
 /// Takes O(rows) for each column.
 std::vector<FarValue> far_values(const ColumnsView& columns);
 /// A warning about it.

@@ -30,6 +30,8 @@ SharedRows find_shared_rows(const std::vector<std::uint64_t>& rows,
       static_cast<double>(rows.size());
   result.are_more_than_chance = static_cast<double>(result.shared) >
                                 by_chance + kDeviations * std::sqrt(by_chance);
+  result.are_all_shared = result.are_more_than_chance &&
+                          result.shared == static_cast<std::int64_t>(rows.size());
   return result;
 }
 

@@ -10,6 +10,8 @@ namespace kinflow {
 struct SharedRows {
   std::int64_t shared = 0;        ///< rows of the table that the other one has too
   bool are_all_the_same = false;  ///< the same rows as often, in any order
+  /// Every row of the table, more often than by chance.
+  bool are_all_shared = false;
   /// More are shared than rows repeat within the other table, where values are rounded.
   bool are_more_than_chance = false;
 };

@@ -118,7 +118,8 @@ struct TimeColumn {
   bool are_dates = false;
 };
 /// The column for the given rows of the table: numbers, or dates as in read_date().
-/// Throws InputError for anything else and for a column that mixes both.
+/// Throws InputError for anything else, for a column that mixes both, and for one of
+/// dates without hyphens (20240331) alone, which are no numbers that count days.
 TimeColumn times(const Table& table, const std::string& column,
                  const std::vector<std::int64_t>& rows);
 

@@ -1,6 +1,8 @@
 // Reading columns of a table as labels and as times.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string_view>
 #include <unordered_map>
@@ -29,6 +31,18 @@ std::string printable_text(const Table& table, std::int64_t row,
   if (is_printable_utf8(text)) return text;
   fail_at(table, row, column,
           "expected a label of UTF-8 text, found " + in_quotes(text));
+}
+
+// 20240331, which counts the step to the next month as 70.
+bool is_date_without_hyphens(double number) {
+  constexpr double kEarliest = 19000101, kLatest = 21001231;
+  if (!(number >= kEarliest && number <= kLatest) || number != std::floor(number)) {
+    return false;
+  }
+  const auto digits = fmt::format("{:.0f}", number);
+  return read_date(digits.substr(0, 4) + "-" + digits.substr(4, 2) + "-" +
+                   digits.substr(6))
+      .has_value();
 }
 
 std::vector<std::int64_t> all_rows(const Table& table) {
@@ -93,6 +107,14 @@ TimeColumn times(const Table& table, const std::string& column,
       }
       result.values.push_back(date.value_or(number));
     });
+  }
+  const auto& values = result.values;
+  if (!result.are_dates && values.size() > 1 &&
+      std::all_of(values.begin(), values.end(), is_date_without_hyphens)) {
+    fail_at(table, rows.front(), column,
+            fmt::format("expected a date such as 2024-03-31, or a number that counts "
+                        "time, found {:.0f}, a date without hyphens",
+                        values.front()));
   }
   return result;
 }

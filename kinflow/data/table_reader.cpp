@@ -68,8 +68,14 @@ class TextTableSource final : public TableReader::Source {
     while (piece.rows_ < most_rows && has_row()) {
       const Row row = find_row();
       if (row.cells != header_.names_.size()) {
-        fail(position_, fmt::format("expected {} as in the header, found {}",
-                                    counted(header_.names_.size(), "cell"), row.cells));
+        const bool has_row_names =
+            row.cells == header_.names_.size() + 1 && rows_done_ + piece.rows_ == 0;
+        fail(position_,
+             fmt::format("expected {} as in the header, found {}{}",
+                         counted(header_.names_.size(), "cell"), row.cells,
+                         has_row_names ? "; if the first numbers the row, write the "
+                                         "table without it (R: row.names=FALSE)"
+                                       : ""));
       }
       piece.row_starts_.push_back(position_);
       ++piece.rows_;
@@ -204,7 +210,8 @@ class TextTableSource final : public TableReader::Source {
     CellReader reader(buffer_, start, header_.delimiter_);
     auto& names = header_.names_;
     std::unordered_set<std::string> seen;
-    bool some_text = false, some_fraction = false;
+    bool some_text = false, count_up = true;
+    double number_before = 0;
     do {
       const std::string name(reader.next());
       check_name(start, name);
@@ -214,11 +221,17 @@ class TextTableSource final : public TableReader::Source {
       double number = 0;
       const CellKind kind = read_number(name, number);
       some_text |= kind == CellKind::text || kind == CellKind::infinite;
-      some_fraction |= kind == CellKind::number && number != std::floor(number);
+      count_up = count_up && kind == CellKind::number && number == std::floor(number) &&
+                 (names.empty() || number == number_before + 1);
+      number_before = number;
       names.push_back(name);
     } while (!reader.at_end_of_row());
-    if (!some_text && some_fraction) {
-      fail(start, "expected the names of the columns, found numbers");
+    // One number follows from nothing, and is a name where counting begins.
+    if (names.size() == 1 && number_before > 1) count_up = false;
+    if (!some_text && !count_up) {
+      fail(start,
+           "expected the names of the columns, found numbers; names may be numbers "
+           "that count up, such as 0,1,2");
     }
     if (names.size() == 1) check_separator(start, names[0]);
     position_ = row.next;

@@ -67,6 +67,9 @@ MinusNineRule minus_nine_for(const Model& model, std::optional<MinusNine> asked)
 RowLaws make_row_laws(const Model& model, const DependenceRequest& request,
                       RowRelations relations, const std::vector<double>& instead,
                       Logger& logger) {
+  if (!relations.times.empty() && instead.empty()) {
+    model.dependence.check_times(relations.times_are_dates);
+  }
   const auto labels = relations.labels;
   const auto notes = relations.notes;
   const auto columns = model.flow->options().dimension;

@@ -25,6 +25,7 @@
 #include "kinflow/dependence/independent.h"
 #include "kinflow/evaluate/output_rows.h"
 #include "kinflow/evaluate/sample.h"
+#include "kinflow/evaluate/scale_of_rows.h"
 
 namespace kinflow {
 namespace {
@@ -101,8 +102,9 @@ struct Computed {
   std::string formatted = {};    // for the output
   std::string pheno_lines = {};  // for a file of phenotypes
   PhenotypeRows phenotypes = {};
-  at::Tensor log_density = {};  // of its rows, where that was the work
-  std::int64_t rows = 0;        // that were left
+  at::Tensor log_density = {};           // of its rows, where that was the work
+  std::vector<ColumnBeside> scale = {};  // of its columns, beside the model's
+  std::int64_t rows = 0;                 // that were left
   std::int64_t dropped_rows = 0;
   double megabytes_done = 0;
 };
@@ -242,6 +244,11 @@ void check_finite(const at::Tensor& result, const Table& table, const TableRows&
       table.source(), table.line_of_row(row)));
 }
 
+void warn_of_scale(const ScaleOfRows& scale, const std::string& source,
+                   Logger& logger) {
+  for (const auto& warning : scale.warnings(source)) logger.warning(warning);
+}
+
 // The independent draws of a seed: one sequence, however it is cut.
 class Draws {
  public:
@@ -301,6 +308,7 @@ void draw_for_table(const Model& model, const DrawRequest& request,
                             .id = request.id,
                             .minus_nine = minus_nine_for(model, request.minus_nine)};
   TableWriter writer(request.out, model.columns, shown);
+  ScaleOfRows scale(model);
   stream.run([&](Piece& piece) { piece.drawn = draws.next(piece.table.rows()); },
              [&](const Piece& piece) {
                const auto rows = read_rows(piece.table, choice);
@@ -308,10 +316,15 @@ void draw_for_table(const Model& model, const DrawRequest& request,
                const auto text = copied_columns(piece.table, shown, false);
                return Computed{
                    .formatted = writer.format(numbers_of(data), cells_of(text)),
+                   .scale = scale.compare(rows),
                    .rows = data.size(0)};
              },
-             [&](const Computed& computed) { writer.append(computed.formatted); });
+             [&](const Computed& computed) {
+               writer.append(computed.formatted);
+               scale.add(computed.scale);
+             });
   writer.finish();
+  warn_of_scale(scale, request.table, logger);
 }
 
 void draw_rows(const Model& model, const DrawRequest& request,
@@ -387,12 +400,14 @@ void transform_table(const Model& mixture, const TransformRequest& request,
                               .names = numbered_names("z", model.columns.size()),
                               .gemma = request.gemma});
   }
+  ScaleOfRows scale(model);
   stream.run(
       kNothingToPrepare,
       [&](const Piece& piece) {
         auto rows = read_rows(piece.table, choice);
         const std::int64_t count = rows.data.size(0);
         Computed computed{.rows = count, .dropped_rows = rows.table_rows - count};
+        if (!request.inverse) computed.scale = scale.compare(rows);
         auto result = at::empty({0, rows.data.size(1)}, at::kDouble);
         if (count > 0) {
           result = (request.inverse ? model.from_latent(rows.data, rows.context)
@@ -412,12 +427,14 @@ void transform_table(const Model& mixture, const TransformRequest& request,
         return computed;
       },
       [&](const Computed& computed) {
+        scale.add(computed.scale);
         if (writer) writer->append(computed.formatted);
         if (phenotypes) phenotypes->append(computed.phenotypes, computed.pheno_lines);
       });
   if (phenotypes) phenotypes->finish();
   if (writer) writer->finish();
   if (phenotypes && request.gemma) logger.info(phenotypes->note());
+  warn_of_scale(scale, request.table, logger);
   stream.report_dropped_rows(logger);
 }
 
@@ -433,12 +450,14 @@ Likelihood score_table(const Model& model, const ScoreRequest& request,
     writer.emplace(request.out, output_names, request.keep);
   }
   RunningMean mean;
+  ScaleOfRows scale(model);
   stream.run(
       kNothingToPrepare,
       [&](const Piece& piece) {
         const auto rows = read_rows(piece.table, choice);
         const std::int64_t count = rows.data.size(0);
         Computed computed{.log_density = at::empty({0}, at::kDouble),
+                          .scale = scale.compare(rows),
                           .rows = count,
                           .dropped_rows = rows.table_rows - count};
         if (count > 0) {
@@ -457,9 +476,11 @@ Likelihood score_table(const Model& model, const ScoreRequest& request,
       },
       [&](const Computed& computed) {
         mean.add(computed.log_density);
+        scale.add(computed.scale);
         if (writer) writer->append(computed.formatted);
       });
   if (writer) writer->finish();
+  warn_of_scale(scale, request.table, logger);
   stream.report_dropped_rows(logger);
   auto likelihood =
       likelihood_of(mean, static_cast<std::int64_t>(model.columns.size()));

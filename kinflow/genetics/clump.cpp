@@ -250,6 +250,16 @@ class VariantFinder {
         in_quotes(row.id), first));
   }
 
+  /// Whether a variant has the chromosome and position of a row.
+  bool is_there(std::int64_t number, const Association& row) const {
+    const auto& variant = genotypes_.variants()[static_cast<std::size_t>(number)];
+    const auto wanted = chromosome(row.chromosome, autosomes_);
+    const bool is_same = wanted.number > 0
+                             ? wanted == chromosome(variant.chromosome, autosomes_)
+                             : row.chromosome == variant.chromosome;
+    return is_same && row.position == variant.position;
+  }
+
   /// InputError where only some of the variants that look the same had rows: nobody
   /// knows which.
   void check_all_found() const {
@@ -269,15 +279,8 @@ class VariantFinder {
     return line_of_[static_cast<std::size_t>(variant)];
   }
   bool is_at_place(std::int64_t number, const Association& row) const {
-    const auto& variant = genotypes_.variants()[static_cast<std::size_t>(number)];
-    if (reader_.has_places()) {
-      const auto wanted = chromosome(row.chromosome, autosomes_);
-      const bool is_there = wanted.number > 0
-                                ? wanted == chromosome(variant.chromosome, autosomes_)
-                                : row.chromosome == variant.chromosome;
-      if (!is_there || row.position != variant.position) return false;
-    }
-    return has_alleles(variant, row);
+    if (reader_.has_places() && !is_there(number, row)) return false;
+    return has_alleles(genotypes_.variants()[static_cast<std::size_t>(number)], row);
   }
 
   const Genotypes& genotypes_;
@@ -336,6 +339,13 @@ MatchedTests match_tests(const std::string& path, const AssociationFields& field
     const auto variant = finder.find(row);
     if (variant) {
       matched.log10_p[static_cast<std::size_t>(*variant)] = row.log10_p;
+      const bool has_place = reader.has_places() && row.position > 0;
+      if (has_place && !finder.is_there(*variant, row) && matched.elsewhere++ == 0) {
+        const auto& there = genotypes.variants()[static_cast<std::size_t>(*variant)];
+        matched.first_elsewhere =
+            fmt::format("{} ({}:{} here, {}:{} there)", in_quotes(row.id),
+                        row.chromosome, row.position, there.chromosome, there.position);
+      }
       continue;
     }
     ++matched.unknown;

@@ -62,6 +62,10 @@ struct MatchedTests {
   std::int64_t unknown = 0;         ///< rows of variants that the .bim does not have
   std::int64_t unknown_index = 0;   ///< those of them with p-values up to p1
   std::string first_unknown_index;  ///< id of the first of these
+  /// Rows of variants that stand at another place in the .bim, and the first of them:
+  /// "'rs1' (1:4419 here, 2:777 there)".
+  std::int64_t elsewhere = 0;
+  std::string first_elsewhere;
 };
 
 /// Reads all rows of a table and matches them by variant id; where an id stands several

@@ -123,8 +123,16 @@ Person person_in(const TextLines& lines, std::size_t& columns) {
     lines.fail(fmt::format("expected {} columns as in the first line, found {}",
                            columns, count));
   }
+  const bool is_first = columns == 0;
   columns = count;
   const auto [family, individual, father, mother, sex, phenotype] = cells;
+  const auto name = lower_case(family);
+  if (is_first && (name == "fid" || name == "#fid" || name == "#iid")) {
+    lines.fail(fmt::format(
+        "expected a person, found a header ({} {}), which a .fam does not have: "
+        "everyone would have the genotypes of the next person",
+        in_quotes(family), in_quotes(individual)));
+  }
   check_name(lines, father, "a father");
   check_name(lines, mother, "a mother");
   return {.id = sample_id(family, individual),
@@ -230,6 +238,24 @@ void Genotypes::check_bed() const {
         "expected {} bytes, for the {} variants of the .bim and the {} people of the "
         ".fam, found {}",
         expected, variants_.size(), people_.size(), bytes.size()));
+  }
+  check_last_bytes();
+}
+
+void Genotypes::check_last_bytes() const {
+  const std::size_t people_of_last_byte = people_.size() % kPeoplePerByte;
+  if (people_of_last_byte == 0) return;
+  // A person of whom all these are 0, two copies of the first allele, is none.
+  constexpr std::int64_t kEnough = 1000;
+  const auto looked_at = std::min(kEnough, std::ssize(variants_));
+  for (std::int64_t variant = 0; variant < looked_at; ++variant) {
+    if (packed(variant).back() >> (2 * people_of_last_byte) == 0) continue;
+    throw InputError(fmt::format(
+        "{}: expected no genotypes after those of the {} people of the .fam, found "
+        "some of variant {}: is a line of the .fam missing? If not, plink1.9 "
+        "--make-bed clears them",
+        bed_.path(), people_.size(),
+        in_quotes(variants_[static_cast<std::size_t>(variant)].id)));
   }
 }
 

@@ -79,6 +79,9 @@ class Genotypes {
   static constexpr std::size_t kHeaderBytes = 3;
 
   void check_bed() const;
+  /// InputError where the bits behind the last person are not 0, as those of a longer
+  /// .fam.
+  void check_last_bytes() const;
 
   std::string prefix_;
   std::vector<Variant> variants_;

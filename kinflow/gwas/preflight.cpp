@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <limits>
 
 #include "kinflow/core/blas_threads.h"
@@ -111,6 +113,13 @@ void warn_of_haploid_calls(const GwasInputs& inputs, Logger& logger) {
       "mixed calls in MT count as half; plink1.9 --set-mixed-mt-missing drops them");
 }
 
+/// Memory that the process has taken so far: itself, its libraries and the tables.
+double bytes_held() {
+  std::ifstream file("/proc/self/status");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  return value_of_line(text, "VmRSS").value_or(0);
+}
+
 }  // namespace
 
 GwasNeeds estimate_needs(const GwasRequest& request, const GwasInputs& inputs) {
@@ -187,7 +196,7 @@ void report_before(const GwasRequest& request, const GwasInputs& inputs,
   warn_of_shapes(inputs, request.transform, logger);
   warn_of_haploid_calls(inputs, logger);
   logger.info(fmt::format(
-      "needs about {} of memory and {}{}", format_bytes(needs.bytes),
+      "needs about {} of memory and {}{}", format_bytes(bytes_held() + needs.bytes),
       format_rough_duration(needs.seconds),
       request.transform == TraitTransform::flow ? ", the training of the flow aside"
                                                 : ""));

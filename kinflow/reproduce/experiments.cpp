@@ -52,6 +52,7 @@ StudyPlace study_place(const ExperimentOptions& options, const std::string& expe
   description.update(more);
   return {.directory = options.directory,
           .description = std::move(description),
+          .overwrite = options.overwrite,
           .device = options.device,
           .threads = options.threads,
           .stop = options.stop};

@@ -22,7 +22,7 @@ struct ExperimentOptions {
   std::string device = "cpu";
   std::int64_t threads = 1;
   bool quick = false;
-  bool overwrite = false;  ///< of those that do not go on: in place of finished results
+  bool overwrite = false;  ///< in place of results that the folder holds
   const std::atomic<bool>* stop = nullptr;
 };
 

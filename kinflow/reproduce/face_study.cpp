@@ -156,8 +156,9 @@ FaceStudy::FaceStudy(const ExperimentOptions& options, const FaceSource& source,
       faces_(faces_of(options, source)),
       flow_(flow_of(options, source, faces_.set)),
       features_(features_of(source, device_)),
-      folder_(std::make_unique<StudyFolder>(
-          options.directory, description_of(options, source, faces_.set))) {
+      folder_(std::make_unique<StudyFolder>(options.directory,
+                                            description_of(options, source, faces_.set),
+                                            options.overwrite)) {
   if (source.folder.empty()) logger_.info(kSimulatedFaces);
   for (const auto& note : faces_.notes) logger_.info(note);
 }

@@ -74,7 +74,7 @@ ExperimentReport reproduce_gwas(const ExperimentOptions& options,
     }
   }
   const auto place = study_place(options, "gwas", {{"data", data}});
-  const StudyFolder folder(place.directory, place.description);
+  const StudyFolder folder(place.directory, place.description, place.overwrite);
   const auto results = run_parts(parts, folder, options, logger);
   const auto piece = [&](std::int64_t number) {
     const auto first = results.begin() + number * options.seeds;

@@ -91,7 +91,7 @@ StudyResult run_study(const std::vector<PlannedSet>& plan, const StudyPlace& pla
                       Logger& logger) {
   const auto device = find_device(place.device);
   set_threads(place.threads);
-  const StudyFolder folder(place.directory, place.description);
+  const StudyFolder folder(place.directory, place.description, place.overwrite);
   StudyResult result;
   result.sets.resize(plan.size());
   std::vector<std::size_t> missing;

@@ -91,6 +91,7 @@ struct StudyPlace {
   std::string directory;
   /// What decides the results; a folder holds one study.
   nlohmann::json description;
+  bool overwrite = false;  ///< begin anew
   std::string device = "cpu";
   std::int64_t threads = 1;
   const std::atomic<bool>* stop = nullptr;

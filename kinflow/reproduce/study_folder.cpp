@@ -10,6 +10,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/output_folder.h"
+#include "kinflow/core/result_files.h"
 #include "kinflow/core/version.h"
 
 namespace kinflow {
@@ -33,13 +34,45 @@ void make_folder(const std::string& directory) {
   }
 }
 
+// All that studies write into their folder.
+ResultFiles study_files(const std::string& directory) {
+  const auto in = [&](const std::string& name) { return directory + "/" + name; };
+  ResultFiles files = paths_between(in("sets/"), ".json");
+  for (const auto* name :
+       {"sets", "data/train.csv", "data/valid.csv", "data/test.csv", "data",
+        "scores.csv", "strength.png", "rho-recovery.png", "lfw-prd.png",
+        "lfw-samples.png", "unbalanced-images-prd.png",
+        "unbalanced-images-samples.png"}) {
+    files.push_back(in(name));
+  }
+  for (const auto* report : {"table1", "strength", "rho-recovery", "stocks",
+                             "biomarkers", "gwas", "lfw", "unbalanced-images"}) {
+    files.push_back(in(std::string(report) + ".md"));
+  }
+  const auto add = [&](const ResultFiles& more) {
+    files.insert(files.end(), more.begin(), more.end());
+  };
+  add(paths_between(in("samples-"), ".png"));
+  for (const auto& training : paths_between(in("trainings/"), "")) {
+    add(run_folder_files(training));
+  }
+  files.push_back(in("trainings"));
+  files.push_back(in("study.json"));
+  return files;
+}
+
 }  // namespace
 
-StudyFolder::StudyFolder(const std::string& directory, const json& description)
+StudyFolder::StudyFolder(const std::string& directory, const json& description,
+                         bool overwrite)
     : directory_(directory), description_(description) {
   const auto path = directory + "/study.json";
   make_folder(directory);
-  if (std::filesystem::exists(path)) {
+  const bool is_study = std::filesystem::exists(path);
+  if (is_study && overwrite) {
+    const FolderLock lock(directory, "study");
+    remove_result(study_files(directory));
+  } else if (is_study) {
     check_same(read_json(path), description);
   } else {
     // But what a call leaves that was killed at its start.
@@ -89,7 +122,7 @@ void StudyFolder::check_same(const json& found, const json& description) {
     if (holds) return;
     throw InputError(
         fmt::format("{}: expected a new folder or this study, found one "
-                    "{}; see study.json there",
+                    "{}; see study.json there, or give --overwrite to begin anew",
                     directory_, what));
   };
   const JsonReader reader(found, directory_ + "/study.json");

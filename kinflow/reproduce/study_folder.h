@@ -16,7 +16,10 @@ class StudyFolder {
  public:
   /// Makes the folder, or opens and locks one of the same study. InputError where it
   /// holds another study, one of another kinflow, or other files.
-  StudyFolder(const std::string& directory, const nlohmann::json& description);
+  /// @param overwrite  begin anew in place of a study that the folder holds, whatever
+  ///                   it is
+  StudyFolder(const std::string& directory, const nlohmann::json& description,
+              bool overwrite = false);
 
   /// Of all calls that worked on the folder.
   double seconds() const;

@@ -270,7 +270,8 @@ ExperimentReport reproduce_unbalanced_images(const ExperimentOptions& options,
                      }});
   }
   const StudyFolder folder(options.directory,
-                           study_place(options, "unbalanced-images").description);
+                           study_place(options, "unbalanced-images").description,
+                           options.overwrite);
   Seeds seeds;
   const auto results = run_parts(parts, folder, options, logger);
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -128,6 +128,13 @@ void check_dependence(const DependenceRequest& request) {
              "FILE), or --relationship-by-position where both have the same "
              "rows in the same order, found neither",
              request.relationships.empty() ? "--relationship-pcs" : "--relationship"));
+  const auto& matrices = request.relationships;
+  for (auto matrix = matrices.begin(); matrix != matrices.end(); ++matrix) {
+    expect(std::find(matrices.begin(), matrix, *matrix) == matrix,
+           "--relationship: expected different files, since the weights of one that "
+           "counts twice are not known, found " +
+               *matrix + " twice");
+  }
   expect(request.relationship_ids.empty() ||
              request.relationship_ids.size() == request.relationships.size(),
          fmt::format("--relationship-ids: expected one file for each --relationship, "

@@ -10,9 +10,11 @@
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/check_columns.h"
+#include "kinflow/data/compare_scale.h"
 #include "kinflow/data/in_quotes.h"
 #include "kinflow/data/shared_rows.h"
 #include "kinflow/data/table.h"
+#include "kinflow/flow/standardization.h"
 
 namespace kinflow {
 namespace {
@@ -82,11 +84,12 @@ MinusNineRule rule_for_further_rows(const DataRequest& request, const FitRows& r
 void check_other_rows(const DataRequest& request, FitRows& rows) {
   const auto found = find_shared_rows(row_hashes(rows.valid), row_hashes(rows.train));
   const auto count = rows.valid.data.size(0);
-  if (found.are_all_the_same && count > 1) {
+  if ((found.are_all_the_same || found.are_all_shared) && count > 1) {
     throw InputError(fmt::format(
-        "--valid: expected other rows than those of the training table {}, found the "
-        "same {} rows in {}; without --valid a part of the table is held out",
-        request.table, count, request.valid_table));
+        "--valid: expected other rows than those of the training table {}, found {} {} "
+        "rows {} {}; without --valid a part of the table is held out",
+        request.table, found.are_all_the_same ? "the same" : "all", count,
+        found.are_all_the_same ? "in" : "of", request.valid_table));
   }
   if (found.shared == 0 || !found.are_more_than_chance) return;
   rows.warnings.push_back(fmt::format(
@@ -103,6 +106,40 @@ ColumnsView view_of(const at::Tensor& rows, const std::vector<std::string>& name
           .values = rows.data_ptr<double>(),
           .row_stride = rows.stride(0),
           .column_stride = rows.stride(1)};
+}
+
+// Rows in other units would choose a wrong flow, and place its latents wrongly.
+void check_scale_of_valid(const DataRequest& request, FitRows& rows) {
+  const auto scale = Standardization::from(rows.train.data);
+  std::vector<UsualColumn> usual;
+  for (std::size_t i = 0; i < rows.columns.size(); ++i) {
+    const auto column = static_cast<std::int64_t>(i);
+    usual.push_back({.name = rows.columns[i],
+                     .mean = scale.mean[column].item<double>(),
+                     .deviation = scale.deviation[column].item<double>(),
+                     .spread_counts = true});
+  }
+  const auto columns =
+      compare_scale(view_of(rows.valid.data, rows.columns, request.valid_table), usual);
+  const auto far = far_columns(columns, usual);
+  if (!far.empty()) {
+    throw InputError(
+        fmt::format("{}: expected validation rows in the units of the training rows, "
+                    "found that {}",
+                    request.valid_table, far.front()));
+  }
+  const auto more = warnings_on_scale(request.valid_table, columns, usual);
+  rows.warnings.insert(rows.warnings.end(), more.begin(), more.end());
+}
+
+void check_several_times(const TableRows& rows, const DataRequest& request) {
+  const auto& times = rows.times.values;
+  const bool differ = std::any_of(times.begin(), times.end(),
+                                  [&](double time) { return time != times.front(); });
+  if (differ) return;
+  throw InputError(
+      fmt::format("{}: column {}: expected times that differ, found one in all rows",
+                  request.table, in_quotes(request.dependence.time)));
 }
 
 void check_allowed_ties(const DataRequest& request,
@@ -184,6 +221,7 @@ FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow) {
   }
   check_modelled(request, flow, rows);
   rows.warnings = warnings_about(rows, table);
+  if (!dependence.time.empty()) check_several_times(rows.train, request);
   if (!dependence.group.empty()) {
     check_several_blocks(number_blocks(rows.train.labels), request.table,
                          dependence.group);
@@ -203,6 +241,7 @@ FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow) {
     rows.valid = read_rows(request.valid_table, scored);
     rows.has_valid_table = true;
     check_other_rows(request, rows);
+    check_scale_of_valid(request, rows);
   }
   return rows;
 }

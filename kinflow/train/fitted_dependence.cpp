@@ -146,6 +146,7 @@ FittedDependence make_fitted_dependence(const DependenceRequest& given,
   if (request.time_kernel) {
     learned.time_kernel = *request.time_kernel;
     if (request.time_decay.size() == 1) learned.time_decay = request.time_decay.front();
+    learned.times_are_dates = rows.relations.times_are_dates;
   }
   const auto labels = rows.relations.labels;
   const auto columns = rows.train.data.size(1);

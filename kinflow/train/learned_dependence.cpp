@@ -245,14 +245,25 @@ at::Tensor LearnedDependence::parameters_for_new_rows(
   return at::tensor(values, at::kDouble);
 }
 
+void LearnedDependence::check_times(bool are_dates) const {
+  if (!times_are_dates || *times_are_dates == are_dates) return;
+  const auto name = [](bool dates) { return dates ? "dates" : "numbers"; };
+  throw InputError(fmt::format(
+      "--time: expected {}, as the model's training rows have them, found {}",
+      name(*times_are_dates), name(are_dates)));
+}
+
 nlohmann::json to_json(const LearnedDependence& learned) {
-  return {{"kind", name_of(dependence_kind_names(), learned.kind)},
-          {"column", learned.column},
-          {"labels", learned.labels},
-          {"sizes", learned.sizes},
-          {"time_kernel", name_of(time_kernel_names(), learned.time_kernel)},
-          {"time_decay", learned.time_decay},
-          {"parts", learned.parts}};
+  nlohmann::json json = {
+      {"kind", name_of(dependence_kind_names(), learned.kind)},
+      {"column", learned.column},
+      {"labels", learned.labels},
+      {"sizes", learned.sizes},
+      {"time_kernel", name_of(time_kernel_names(), learned.time_kernel)},
+      {"time_decay", learned.time_decay},
+      {"parts", learned.parts}};
+  if (learned.times_are_dates) json["times_are_dates"] = *learned.times_are_dates;
+  return json;
 }
 
 LearnedDependence learned_dependence_from(const JsonReader& json,
@@ -265,6 +276,9 @@ LearnedDependence learned_dependence_from(const JsonReader& json,
       .time_kernel = json.one_of("time_kernel", time_kernel_names()),
       .time_decay = json.number("time_decay", 0, DBL_MAX),
       .parts = json.texts("parts")};
+  if (json.json().contains("times_are_dates")) {
+    learned.times_are_dates = json.boolean("times_are_dates");
+  }
   const bool blocks = learned.kind == DependenceKind::blocks;
   if (learned.sizes.size() != (blocks ? learned.labels.size() : 0)) {
     throw InputError(source + ": key 'dependence.sizes': expected one for each label");

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct LearnedDependence {
   /// sum.
   TimeKernel time_kernel = TimeKernel::exponential;
   double time_decay = 0;
+  /// Whether the decay is one per day of dates, or per unit of numbers; nothing without
+  /// times, and in models of earlier versions.
+  std::optional<bool> times_are_dates = {};
   std::vector<std::string> parts = {};  ///< of a sum, as in parts_of()
   /// Blocks: the correlation of each label. Relationship: lambda. Time: lambda and
   /// gamma. Sum: the weight of what rows do not share, then that of each part.
@@ -54,6 +58,9 @@ struct LearnedDependence {
   /// @param instead  parameters in place of the learned ones; empty: none
   DependenceRequest request_for_new_rows(DependenceRequest request,
                                          const std::vector<double>& instead) const;
+  /// InputError where times of new rows are numbers and those of the training rows
+  /// were dates, or the other way round: a decay holds for one of them.
+  void check_times(bool are_dates) const;
   /// The parameters [k] of a law made for new rows by such a request. For blocks with a
   /// label of the training data that block's correlation, for others the typical one.
   /// InputError for values outside their range, and where the law of an unstructured

@@ -92,7 +92,10 @@ RowRelations read_relations(const DependenceRequest& request, const TableRows& r
   RowRelations relations;
   relations.rows = rows.data.size(0);
   if (!request.group.empty()) relations.labels = rows.labels;
-  if (request.time_kernel) relations.times = rows.times.values;
+  if (request.time_kernel) {
+    relations.times = rows.times.values;
+    relations.times_are_dates = rows.times.are_dates;
+  }
   for (std::size_t i = 0; i < request.relationships.size(); ++i) {
     relations.notes.emplace_back();
     relations.relationships.push_back(
@@ -110,6 +113,7 @@ RowRelations select_rows(const RowRelations& relations,
                          const std::vector<std::int64_t>& chosen) {
   RowRelations part;
   part.rows = static_cast<std::int64_t>(chosen.size());
+  part.times_are_dates = relations.times_are_dates;
   for (const auto row : chosen) {
     const auto i = static_cast<std::size_t>(row);
     if (!relations.labels.empty()) part.labels.push_back(relations.labels[i]);

@@ -21,6 +21,7 @@ struct RowRelations {
   std::vector<RelationshipFile> relationships;  ///< each of n rows
   at::Tensor components;                        ///< [n, k]
   std::vector<double> times;                    ///< [n]
+  bool times_are_dates = false;                 ///< in days
   std::vector<std::string> notes;               ///< lines for the user
 };
 

@@ -75,6 +75,19 @@ TEST_F(Clump, VariantsThatAreNotThereAreWarnedOf) {
   EXPECT_NE(outcome.err.find("'rsA'"), std::string::npos) << outcome.err;
 }
 
+TEST_F(Clump, VariantsAtOtherPlacesAreWarnedOf) {
+  EXPECT_EQ(run(clump()).err.find("warning"), std::string::npos);
+  for (auto& variant : content_.variants) variant.position += 77;
+  content_.variants[0].position -= 77;
+  const auto other = write_tests("other.tsv", std::vector<double>(30, 0.5));
+  const Outcome outcome =
+      run({"clump", other, "--bfile", path("t"), "--out", path("p")});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.err.find("29 variants at another place than in"), std::string::npos)
+      << outcome.err;
+  EXPECT_NE(outcome.err.find("'rs1' (1:"), std::string::npos) << outcome.err;
+}
+
 TEST_F(Clump, MistakesAreRefused) {
   expect_refusal(folder_, clump({"--p1", "0"}), {"expected p1 above 0 to 1"});
   expect_refusal(folder_, clump({"--r2", "1"}), {"expected r2 from 0 to below 1"});

@@ -142,6 +142,33 @@ TEST_F(ModelledColumns, ACodeOfMissingValuesIsWarnedOfWithItsLineAndValue) {
   }
 }
 
+// Such a code need not lie far away.
+TEST_F(ModelledColumns, ACodeThatRepeatsItselfIsWarnedOf) {
+  const auto with = [&](const std::string& code, int every) {
+    return folder_.write("t.csv", table_of("x,y", 300, [&](int i) {
+                           const auto weight =
+                               std::to_string(100 + 15 * random_.normal());
+                           return normal() + "," + (i % every == 3 ? code : weight);
+                         }));
+  };
+  for (const std::string code : {"-1", "0", "-99"}) {
+    const auto told = fit_well(with(code, 20));
+    EXPECT_NE(told.find(":5: column 'y': " + code +
+                        " lies far from all other values, "
+                        "in 15 rows"),
+              std::string::npos)
+        << told;
+  }
+  // A limit of the scale, which has neighbours, and a value that is rounded.
+  EXPECT_EQ(fit_well(with("62", 20)).find("lies far"), std::string::npos);
+  const auto rounded =
+      folder_.write("t.csv", table_of("x,y", 300, [&](int i) {
+                      const int step = (i * 7) % 19;
+                      return normal() + "," + std::to_string(i % 20 == 3 ? -15 : step);
+                    }));
+  EXPECT_EQ(fit_well(rounded).find("lies far"), std::string::npos);
+}
+
 TEST_F(ModelledColumns, SkewedColumnsAreNotWarnedOf) {
   const auto table = folder_.write("t.csv", table_of("x,y", 1000, [&](int) {
                                      return std::to_string(std::exp(random_.normal())) +

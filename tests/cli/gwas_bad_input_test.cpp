@@ -207,6 +207,19 @@ TEST_F(BadGwas, UnknownAndImpossibleOptions) {
 
 // ---- genotype files
 
+// Sizes alone do not show it: four people share a byte.
+TEST_F(BadGwas, AFamOfOtherPeopleThanTheBed) {
+  auto content = random_content(38, 60, 9);
+  for (auto& row : content.counts) row.back() = 0;
+  write_bed(folder_, "t", content);
+  const auto fam = fam_lines(content.people);
+  folder_.write("t.fam", "FID IID PAT MAT SEX PHENO\n" + fam);
+  expect_refused(gwas(), {"t.fam:1: expected a person, found a header"});
+  folder_.write("t.fam", fam.substr(fam.find('\n') + 1));
+  expect_refused(gwas(), {"t.bed: expected no genotypes after those of the 37 people",
+                          "is a line of the .fam missing?"});
+}
+
 TEST_F(BadGwas, BrokenGenotypeFiles) {
   const auto bytes = bed_bytes(content_);
   folder_.write("t.bed", bytes.substr(0, 200));
@@ -387,7 +400,7 @@ TEST_F(BadGwas, PlacesThatCannotBeWritten) {
   expect_refused(to(path("no/such/o")), {"--out", "a folder that exists", "no/such/o"});
   expect_refused(to(path("p.tsv/o")), {"--out", "p.tsv/o"});
   expect_refused(to(path("") + "/"), {"--out", "prefix"});
-  expect_refused(to(""), {"--out", "expected a prefix of files, found ''"});
+  expect_refused(to(""), {"--out: expected a value, found none"});
   fs::create_directory(path("locked"));
   fs::permissions(path("locked"), fs::perms::owner_read | fs::perms::owner_exec);
   if (::access(path("locked").c_str(), W_OK) != 0) {

@@ -66,6 +66,17 @@ TEST_F(Gwas, TimeLeftIsNotAnnouncedBeforeItIsKnown) {
   EXPECT_FALSE(std::regex_search(outcome.err, announced)) << outcome.err;
 }
 
+// The program itself takes more than a matrix of 300 people.
+TEST_F(Gwas, TheMemoryThatIsAnnouncedIsThatOfTheProcess) {
+  const auto outcome = run(cohort_.gwas(path("o"), "trait1", kRanks));
+  const std::string kStart = "needs about ";
+  const auto start = outcome.err.find(kStart);
+  ASSERT_NE(start, std::string::npos) << outcome.err;
+  const auto megabytes = outcome.err.substr(start + kStart.size());
+  EXPECT_NE(megabytes.find(" MB of memory"), std::string::npos) << outcome.err;
+  EXPECT_GE(std::stod(megabytes), 12) << outcome.err;
+}
+
 TEST_F(Gwas, DoesNotDependOnThreads) {
   for (const std::string threads : {"1", "2"}) {
     const auto name = "t" + threads;

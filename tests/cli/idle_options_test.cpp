@@ -57,6 +57,17 @@ TEST(IdleOptions, OfAFitAreRefused) {
        {{"--relationship-scale", "none"}, {"--relationship-scale:", "--relationship"}},
        {{"--id", "x1"}, {"--id:", "--relationship"}},
        {{"--time-decay", "1"}, {"--time-decay:", "--time-kernel"}}});
+  // Values that no replica takes.
+  expect_refused(
+      fit_to(folder) + Arguments{"--group", "group"},
+      {{{"--replicas", "1", "--learning-rate", "0.01,0.03"},
+        {"--learning-rate: expected --replicas 2 or more", "found 1"}},
+       {{"--replicas", "2", "--learning-rate", "0.01", "--weight-decay", "0,1,2"},
+        {"--weight-decay: expected --replicas 3 or more", "found 2"}},
+       {{"--replicas", "4", "--start", "0.2,0.4"},
+        {"--start: expected --replicas 5 or more", "found 4"}},
+       {{"--schedule", "grid", "--weight-decay", "0,1"},
+        {"--weight-decay: expected --replicas 3 or more", "found 1"}}});
   expect_refused(fit_to(folder) + Arguments{"--independent"},
                  {{{"--schedule", "joint"}, {"--schedule:", "--independent"}},
                   {{"--estimator", "memory"}, {"--estimator:", "--independent"}},
@@ -189,6 +200,8 @@ TEST_F(SweepOptions, OptionsThatAreIdleInAllRunsAreRefused) {
                  {"spec.json", "--memory-share:", "--estimator hybrid"});
   expect_refusal(folder, with({{"flow", "affine"}}, {{"bins", {4, 8}}}),
                  {"--bins:", "--flow affine"});
+  expect_refusal(folder, with({{"learning-rate", {0.01, 0.03}}}, {{"seed", {1, 2}}}),
+                 {"--learning-rate: expected --replicas 2 or more"});
 }
 
 TEST_F(SweepOptions, AnOptionIsFixedOrVaries) {

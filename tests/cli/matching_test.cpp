@@ -3,6 +3,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "kinflow/data/npy.h"
 #include "kinflow/data/table.h"
@@ -106,6 +107,29 @@ TEST_F(Matching, ByPositionExcludesIdsAndNeedsTheSameSize) {
   const auto fewer = folder_.write("fewer.txt", "1 0\n0 1\n");
   refused(fit({"--relationship", fewer, "--relationship-by-position"}),
           {fewer, "60 x 60", "2 x 2"});
+}
+
+TEST_F(Matching, OneMatrixIsNotTakenTwice) {
+  const auto matrix = files_.relatives + "/relationship.npy";
+  refused(fit({"--relationship", matrix + "," + matrix, "--id", "id"}),
+          {"--relationship: expected different files", matrix, "twice"});
+}
+
+// Rows are no test of what was learned or is known of them, also where there are more.
+TEST_F(Matching, RowsAreNotComparedWithThemselves) {
+  const auto all = files_.blocks + "/train.csv";
+  std::istringstream lines(content_of(all));
+  std::string few;
+  for (std::string line; std::ssize(few) < 2000 && std::getline(lines, line);) {
+    few += line + "\n";
+  }
+  const auto part = folder_.write("part.csv", few);
+  refused(
+      Arguments{"fit", all, "--group", "group", "--valid", part, "--out", path("run")} +
+          small_fit(),
+      {"--valid: expected other rows", "found all", "rows of " + part});
+  refused({"evaluate", files_.blocks_run, part, "--given", all},
+          {"--given: expected other rows", "found all", "rows of " + part});
 }
 
 TEST_F(Matching, RunsOfEarlierVersionsGoOnByPosition) {

@@ -62,6 +62,26 @@ std::string without_first_lines(const std::string& report) {
   return report.substr(report.find("Left out"));
 }
 
+TEST(ReproduceStocks, BeginsAnewWhereItIsAskedTo) {
+  const TemporaryFolder folder;
+  const Prices prices(folder);
+  const auto out = folder.path("study");
+  const auto study = [&](const std::string& pairs, const Arguments& more = {}) {
+    return stocks({"--seeds", "1", "--prices", prices.table, "--pairs", pairs, "--out",
+                   out}) +
+           more;
+  };
+  run_well(study("AAPL-MSFT"));
+  folder.write("study/notes.txt", "mine\n");
+  folder.write("study/sets/old.json", "{}\n");
+  expect_refusal(folder, study("MA-V"), {out, "expected a new folder or this study"});
+  const auto report = run_well(study("MA-V", kOverwrite));
+  EXPECT_NE(report.find("MA-V"), std::string::npos) << report;
+  EXPECT_EQ(content_of(out + "/stocks.md"), report);
+  EXPECT_EQ(content_of(out + "/notes.txt"), "mine\n");
+  EXPECT_FALSE(std::filesystem::exists(out + "/sets/old.json"));
+}
+
 TEST(ReproduceStocks, ReportsScoresTestsAndTheCutsInTime) {
   const TemporaryFolder folder;
   const Prices prices(folder);

@@ -306,6 +306,10 @@ TEST(Sweep, BadSpecificationsAreRefusedInOneLine) {
   refuse(with(R"({"seed": [)" + std::string(3000, ' ') + "]}"), {"grid.seed"});
   refuse(R"({"cases": [{"table": "a", "seed": 1}], "grid": {"seed": [1]}})",
          {"'seed'", "found in both"});
+  refuse(with(R"({"seed": [1], "epochs": [2], "seed": [2]})"),
+         {"bad.json", "expected every key of an object once, found \"seed\" twice"});
+  refuse(with(R"({"columns": [""]})"), {"'columns'", "a value", "\"\""});
+  refuse(with(R"({"context": [[]]})"), {"'context'", "a value", "[]"});
   std::filesystem::create_directories(folder.path("taken/best"));
   expect_one_error_line(
       run({"sweep", write_specification(folder, {{"fixed", small_options()}}), "--out",

@@ -373,6 +373,10 @@ TEST_F(Tables, NumbersInOtherNotationsAreRefused) {
   refused("t.csv", "a\tb\n1\t2\n", {":1", "commas", "tabs", ".tsv"});
   refused("t.csv", "a,b\r1,2\r3,4\r", {":1", "CR alone"});
   refused("t.csv", "1.5,NA\n2,3\n", {":1", "names of the columns", "numbers"});
+  refused("t.csv", "171,65\n180,82\n", {":1", "names of the columns", "numbers"});
+  refused("t.csv", "171\n180\n", {":1", "names of the columns", "numbers"});
+  refused("t.csv", "a,b\n1,5,6\n2,8,9\n",
+          {":2", "expected 2 cells", "found 3; if the first numbers the row"});
   for (const std::string cell :
        {"0x1F", "1d5", "5%", "TRUE", "1_000", "1'000", "--1"}) {
     refused("t.csv", "a,b\n1,2\n3," + cell + "\n", {":3", "'b'", "expected a number"});
@@ -388,6 +392,13 @@ TEST_F(Tables, NumbersInOtherNotationsAreRefused) {
                       "a\0,\0b\0\n\0",
                       10),
           {"UTF-16", "UTF-8"});
+}
+
+// As pandas writes an array, and a table of years.
+TEST_F(Tables, NamesMayCount) {
+  for (const std::string names : {"0,1,2", "2019,2020,2021"}) {
+    run_well(fit(write("t.csv", rows(names, {})), kOverwrite));
+  }
 }
 
 TEST_F(Tables, ByteOrderMarksAndLineEndsDoNotMatter) {

@@ -56,6 +56,55 @@ TEST(Usage, MessagesOfTheParserArePlain) {
                  {"--dependence: expected blocks or relationship, found"});
 }
 
+// A variable of a shell that is not set must not change what is computed.
+TEST(Usage, EmptyValuesAreRefused) {
+  const TemporaryFolder folder;
+  const auto& files = SharedFiles::get();
+  const auto train = files.blocks + "/train.csv";
+  const auto out = folder.path("out");
+  const Arguments fit = {"fit", train, "--group", "group", "--out", out};
+  for (const std::string option :
+       {"--columns", "--context", "--valid", "--relationship", "--relationship-pcs"}) {
+    expect_refusal(folder, fit + Arguments{option, ""},
+                   {option + ": expected a value, found none"});
+    expect_refusal(folder, fit + Arguments{option + "=", "--drop-missing"},
+                   {option + ": expected a value, found none"});
+  }
+  expect_refusal(folder, fit + Arguments{"--epochs", ""},
+                 {"--epochs: expected an integer from 1", "found no value"});
+  for (const std::string option : {"--given", "--group", "--keep", "--time"}) {
+    expect_refusal(folder, {"evaluate", files.blocks_run, train, option, ""},
+                   {option + ": expected a value, found none"});
+  }
+  for (const std::string option :
+       {"--covar", "--keep", "--remove", "--extract", "--grm", "--pheno-name"}) {
+    expect_refusal(folder,
+                   {"gwas", "--bfile", "b", "--pheno", "p", "--transform", "none",
+                    "--out", out, option, ""},
+                   {option + ": expected a value, found none"});
+  }
+  expect_refusal(folder, {"fit", "", "--independent", "--out", out},
+                 {"fit: expected words, found an empty one"});
+  expect_refusal(folder, {"relationship", "check", "a", "--ids", ""},
+                 {"--ids: expected a value, found none"});
+}
+
+TEST(Usage, FlagsTakeNoValue) {
+  const TemporaryFolder folder;
+  const auto& files = SharedFiles::get();
+  const auto test = files.blocks + "/test.csv";
+  expect_refusal(folder, {"evaluate", files.blocks_run, test, "--json=3"},
+                 {"--json: expected no value, found '3'"});
+  expect_refusal(folder, {"evaluate", files.blocks_run, test, "--json=false"},
+                 {"--json: expected no value, found 'false'"});
+  expect_refusal(
+      folder,
+      {"fit", test, "--independent", "--no-standardize=0", "--out", folder.path("run")},
+      {"--no-standardize: expected no value, found '0'"});
+  expect_refusal(folder, {"relationship", "check", "a", "--json=true"},
+                 {"--json: expected no value, found 'true'"});
+}
+
 TEST(Usage, OneIsSingular) {
   const TemporaryFolder folder;
   std::string rows = "g,x,y\n";

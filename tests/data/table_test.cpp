@@ -164,7 +164,8 @@ TEST(Table, FilesThatAreNoTableAreRefused) {
   EXPECT_EQ(csv_error("\x89PNG\r\n\x1a\nx\n"),
             "t.csv:1: not a table of UTF-8 text: found '\\x89PNG' in the header");
   EXPECT_EQ(csv_error("1.5,2\n3,4\n"),
-            "t.csv:1: expected the names of the columns, found numbers");
+            "t.csv:1: expected the names of the columns, found numbers; names may be "
+            "numbers that count up, such as 0,1,2");
   EXPECT_EQ(csv_error("a,b\n1,\"2\n3,4\n"),
             "t.csv:2: expected a table, found a quote that is not closed");
   EXPECT_EQ(csv_error("a,b\n1,2\n\"1\"x,2\n"),
