@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "kinflow/core/suggest.h"
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/data/suggest.h"
 
 namespace kinflow::cli {
 namespace {
