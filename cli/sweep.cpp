@@ -17,8 +17,8 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/input_file.h"
 #include "kinflow/core/json_reader.h"
-#include "kinflow/core/suggest.h"
 #include "kinflow/data/column_names.h"
+#include "kinflow/data/suggest.h"
 #include "usage_errors.h"
 
 namespace kinflow::cli {

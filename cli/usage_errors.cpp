@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "kinflow/core/error.h"
-#include "kinflow/core/suggest.h"
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/data/suggest.h"
 
 namespace kinflow::cli {
 namespace {

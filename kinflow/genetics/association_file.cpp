@@ -13,9 +13,9 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/p_value.h"
-#include "kinflow/core/suggest.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/in_quotes.h"
+#include "kinflow/data/suggest.h"
 #include "kinflow/data/write_phenotypes.h"
 
 namespace kinflow {

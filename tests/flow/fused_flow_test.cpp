@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <tuple>
 
@@ -206,6 +207,25 @@ TEST(FusedFlow, ExtremeWeightsAndInputsGiveFiniteSplines) {
       EXPECT_TRUE(at::isfinite(fused.latents).all().item<bool>()) << scale;
       EXPECT_TRUE(at::isfinite(fused.log_abs_det).all().item<bool>()) << scale;
       EXPECT_TRUE(at::isfinite(fused.data).all().item<bool>()) << scale;
+    }
+  }
+}
+
+TEST(FusedFlow, ARowThatIsNotANumberStaysSoAndLeavesOthersAlone) {
+  for (const auto set : kSets) {
+    for (const auto& options : fused_architectures()) {
+      if (options.context > 0) continue;
+      const auto flow = flow_with_weights(options, at::kDouble, 0.4);
+      const auto rows = normal({20, options.dimension}, 5);
+      auto with_nan = rows.clone();
+      with_nan[3].fill_(std::numeric_limits<double>::quiet_NaN());
+      const Fused<double> whole(flow, rows, {}, rows, -1, set);
+      const Fused<double> fused(flow, with_nan, {}, rows, -1, set);
+      EXPECT_TRUE(fused.latents[3].isnan().all().item<bool>());
+      for (const std::int64_t row : {0, 2, 4, 19}) {
+        EXPECT_TRUE(fused.latents[row].equal(whole.latents[row])) << row;
+        EXPECT_TRUE(fused.log_abs_det[row].equal(whole.log_abs_det[row])) << row;
+      }
     }
   }
 }

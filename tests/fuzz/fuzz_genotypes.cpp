@@ -58,7 +58,7 @@ void check(const fuzzed::Folder& folder, fuzzed::Input input) {
   check_chosen(chosen, genotypes.people().size());
   VariantFilters variants;
   (choice & 4 ? variants.extract : variants.exclude) = folder.path("variants");
-  variants.without_haploid = choice & 8;
+  variants.only_autosomes = choice & 8;
   if (choice & 16) variants.chromosomes = {"1-3", "X"};
   if (choice & 32) variants.least_hardy_weinberg_p = 0.01;
   if (choice & 64) variants.least_minor_frequency = 0.1;

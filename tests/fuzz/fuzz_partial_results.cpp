@@ -1,5 +1,6 @@
 // Fuzzes the rows that an interrupted association study left: any bytes give the same
 // number of tests for every set of traits.
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -17,7 +18,7 @@ void check(const std::string& directory, const nlohmann::json& description,
            std::int64_t kept) {
   PartialResults results(directory, description, 2);
   for (const std::size_t set : {0, 1}) {
-    require(std::ssize(results.p(set)) == results.done());
+    require(std::ssize(results.log10_p(set)) == results.done());
   }
   results.keep_first(std::min(kept, results.done()));
   for (const std::size_t set : {0, 1}) {
@@ -25,7 +26,7 @@ void check(const std::string& directory, const nlohmann::json& description,
     results.visit_rows(set, [&](std::string_view text) {
       rows += std::count(text.begin(), text.end(), '\n');
     });
-    require(rows == results.done() && std::ssize(results.p(set)) == rows);
+    require(rows == results.done() && std::ssize(results.log10_p(set)) == rows);
   }
 }
 

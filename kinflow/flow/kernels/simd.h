@@ -16,11 +16,13 @@
 namespace kinflow {
 namespace {
 
+/// Floating-point numbers as whole ones. These have no sign: the bits of what is not a
+/// number may go beyond the largest.
 template <typename Real>
 struct Bits;
 template <>
 struct Bits<float> {
-  using Int = std::int32_t;
+  using Int = std::uint32_t;
   static constexpr int kMantissa = 23;
   static constexpr Int kExponentBias = 127;
   static constexpr Int kOneOverRootHalf =
@@ -33,7 +35,7 @@ struct Bits<float> {
 };
 template <>
 struct Bits<double> {
-  using Int = std::int64_t;
+  using Int = std::uint64_t;
   static constexpr int kMantissa = 52;
   static constexpr Int kExponentBias = 1023;
   static constexpr Int kOneOverRootHalf = 0x95f619980c433;

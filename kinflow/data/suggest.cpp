@@ -1,14 +1,17 @@
 // Edit distance.
-#include "kinflow/core/suggest.h"
+#include "kinflow/data/suggest.h"
 
 #include <algorithm>
 #include <cctype>
 #include <vector>
 
+#include "kinflow/data/in_quotes.h"
+
 namespace kinflow {
 namespace {
 
 constexpr std::size_t kShortestBeginning = 3;
+constexpr std::size_t kLongestShown = 200;
 
 std::string in_lower_case(std::string_view text) {
   std::string lower(text);
@@ -62,7 +65,7 @@ std::string nearest_name(std::string_view typed, std::span<const std::string> kn
 
 std::string did_you_mean(std::string_view typed, std::span<const std::string> known) {
   const auto name = nearest_name(typed, known);
-  return name.empty() ? "" : "; did you mean '" + name + "'?";
+  return name.empty() ? "" : "; did you mean " + in_quotes(name, kLongestShown) + "?";
 }
 
 }  // namespace kinflow

@@ -12,7 +12,8 @@ namespace kinflow {
 /// beginning of a name is near to it.
 std::string nearest_name(std::string_view typed, std::span<const std::string> known);
 
-/// "; did you mean 'NAME'?", or nothing, for the end of a message.
+/// "; did you mean 'NAME'?", or nothing, for the end of a message. The name is shown as
+/// in_quotes() shows it: it may come from a file.
 std::string did_you_mean(std::string_view typed, std::span<const std::string> known);
 
 }  // namespace kinflow
