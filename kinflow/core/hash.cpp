@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-#include <cstddef>
+#include <cstring>
 
 namespace kinflow {
 namespace {
@@ -22,26 +21,34 @@ std::uint64_t mix(std::uint64_t word) {
 }
 
 /// One to one in the word and in the lane: no change of a single word is lost.
-std::uint64_t absorb(std::uint64_t lane, double value) {
-  const std::uint64_t word = (lane ^ std::bit_cast<std::uint64_t>(value)) * kFactor;
+std::uint64_t absorb(std::uint64_t lane, const std::byte* bytes) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes, sizeof word);
+  word = (lane ^ word) * kFactor;
   return word ^ (word >> 31);
 }
 
 }  // namespace
 
 std::uint64_t hash_of(std::span<const double> values, std::uint64_t seed) {
+  return hash_of(std::as_bytes(values), seed);
+}
+
+std::uint64_t hash_of(std::span<const std::byte> bytes, std::uint64_t seed) {
+  const std::size_t words = bytes.size() / sizeof(std::uint64_t);
+  const auto word = [&](std::size_t i) {
+    return bytes.data() + i * sizeof(std::uint64_t);
+  };
   std::uint64_t lanes[kLanes];
   for (std::size_t k = 0; k < kLanes; ++k) lanes[k] = mix(seed + k + 1);
-  const std::size_t whole = values.size() - values.size() % kLanes;
+  const std::size_t whole = words - words % kLanes;
   for (std::size_t i = 0; i < whole; i += kLanes) {
-    for (std::size_t k = 0; k < kLanes; ++k) {
-      lanes[k] = absorb(lanes[k], values[i + k]);
-    }
+    for (std::size_t k = 0; k < kLanes; ++k) lanes[k] = absorb(lanes[k], word(i + k));
   }
-  for (std::size_t i = whole; i < values.size(); ++i) {
-    lanes[i - whole] = absorb(lanes[i - whole], values[i]);
+  for (std::size_t i = whole; i < words; ++i) {
+    lanes[i - whole] = absorb(lanes[i - whole], word(i));
   }
-  std::uint64_t result = mix(values.size());
+  std::uint64_t result = mix(words);
   for (const std::uint64_t lane : lanes) result = mix(result ^ lane);
   return result;
 }

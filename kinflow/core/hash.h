@@ -1,6 +1,7 @@
 // A fast hash of numbers, to know large content again.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -14,6 +15,9 @@ namespace kinflow {
 /// with one hash.
 /// @param seed  hashes with different seeds have nothing to do with each other
 std::uint64_t hash_of(std::span<const double> values, std::uint64_t seed = 0);
+/// The same of numbers that stand at any address, of eight bytes each; bytes beyond the
+/// last whole number do not count.
+std::uint64_t hash_of(std::span<const std::byte> bytes, std::uint64_t seed = 0);
 
 /// FNV-1a of 64 bits over bytes that come in parts, as records of runs name it.
 class ByteHash {

@@ -47,13 +47,14 @@ std::string checksum_of(const NamedTensors& tensors) {
   std::uint64_t hash = 0;
   for (const auto& [name, tensor] : tensors) {
     const auto* bytes = static_cast<const std::byte*>(tensor.data_ptr());
-    const auto words = static_cast<std::size_t>(tensor.nbytes()) / sizeof(double);
-    const auto rest = static_cast<std::size_t>(tensor.nbytes()) % sizeof(double);
-    hash = hash_of({reinterpret_cast<const double*>(bytes), words}, hash);
+    const auto size = static_cast<std::size_t>(tensor.nbytes());
+    const auto rest = size % sizeof(double);
+    // A tensor may be a part of another and stand anywhere in it.
+    hash = hash_of(std::span(bytes, size), hash);
     if (rest == 0) continue;
     double last = 0;
-    std::memcpy(&last, bytes + words * sizeof(double), rest);
-    hash = hash_of({&last, 1}, hash);
+    std::memcpy(&last, bytes + size - rest, rest);
+    hash = hash_of(std::span<const double>(&last, 1), hash);
   }
   return fmt::format("{:016x}", hash);
 }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,18 @@ TEST(Hash, ABitFlipsHalfOfTheBitsOnAverage) {
   }
   // The mean of 64 draws of 64 fair bits has a standard deviation of 0.5.
   EXPECT_NEAR(flipped / changes, 32, 2.5);
+}
+
+TEST(Hash, NumbersAtAnyAddressHaveTheSame) {
+  const auto numbers = some_numbers(11);
+  const auto bytes = std::as_bytes(std::span(numbers));
+  for (const std::size_t shift : {0, 1, 4}) {
+    std::vector<std::byte> moved(shift);
+    moved.insert(moved.end(), bytes.begin(), bytes.end());
+    moved.resize(moved.size() + 7);  // no whole number
+    EXPECT_EQ(hash_of(std::span<const std::byte>(moved).subspan(shift), 5),
+              hash_of(numbers, 5));
+  }
 }
 
 TEST(Hash, StaysTheSameFromVersionToVersion) {
