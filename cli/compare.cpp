@@ -36,7 +36,8 @@ void print_json(const RunComparison& comparison) {
          {"difference_standard_error", number(run.difference.standard_error)},
          {"difference_of_rows_nats", number(run.difference_of_rows.mean)},
          {"difference_of_rows_standard_error",
-          number(run.difference_of_rows.standard_error)}});
+          number(run.difference_of_rows.standard_error)},
+         {"has_seen_relatives", run.has_seen_relatives}});
   }
   fmt::print("{}\n", json.dump(2));
 }
@@ -55,10 +56,18 @@ void print_text(const RunComparison& comparison) {
   }
   fmt::print("{}", table.plain());
   fmt::print(
-      "{} rows in {} units that depend on no other; a row counts by what it is worth "
+      "{} rows in {} units that were held out whole; a row counts by what it is worth "
       "in "
       "{}. Below 0 is better than the first; beyond two errors it is hardly chance.\n",
       comparison.rows, comparison.units, comparison.weights_of);
+  for (const auto& run : comparison.runs) {
+    if (!run.has_seen_relatives) continue;
+    fmt::print(
+        "{} was trained on relatives of the rows that it scores, which another run "
+        "holds "
+        "out: its NLL is too low. --fold-by COLUMN gives it the same folds.\n",
+        run.run);
+  }
 }
 
 }  // namespace

@@ -87,6 +87,11 @@ const std::vector<EffectRule<FitChoice>>& fit_rules() {
        [](const Choice& c) {
          return c.typed.request.data.folds == 1 ? "" : valid_table(c);
        }},
+      {{"--fold-by"},
+       "another way to split than by time",
+       [](const Choice& c) {
+         return c.request.data.split_by == HoldOutBy::time ? "a split by time" : "";
+       }},
       {{"--valid-fraction"},
        "--folds 1",
        [](const Choice& c) {

@@ -2,6 +2,7 @@
 #include "kinflow/data/folds.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "kinflow/core/random.h"
@@ -44,14 +45,29 @@ std::vector<std::int64_t> stretches_of_time(const std::vector<double>& time_of_r
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return time_of_row[a] < time_of_row[b];
   });
+  // Numbers of rows before a new time, of which the nearest to equal parts are taken.
+  std::vector<std::size_t> changes;
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (time_of_row[order[i - 1]] < time_of_row[order[i]]) changes.push_back(i);
+  }
+  std::vector<std::size_t> cuts;
+  for (std::int64_t part = 1; part < stretches && !changes.empty(); ++part) {
+    const double wanted = static_cast<double>(part) *
+                          static_cast<double>(order.size()) /
+                          static_cast<double>(stretches);
+    const auto distance = [&](std::size_t cut) {
+      return std::abs(static_cast<double>(cut) - wanted);
+    };
+    const auto nearest = *std::min_element(
+        changes.begin(), changes.end(),
+        [&](std::size_t a, std::size_t b) { return distance(a) < distance(b); });
+    if (cuts.empty() || cuts.back() < nearest) cuts.push_back(nearest);
+  }
   std::vector<std::int64_t> stretch_of_row(time_of_row.size());
-  std::int64_t stretch = 0;
+  std::size_t passed = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const bool is_new_time = i > 0 && time_of_row[order[i - 1]] < time_of_row[order[i]];
-    const auto due = static_cast<std::int64_t>(i) * stretches /
-                     static_cast<std::int64_t>(order.size());
-    if (is_new_time && due > stretch) ++stretch;
-    stretch_of_row[order[i]] = stretch;
+    if (passed < cuts.size() && cuts[passed] == i) ++passed;
+    stretch_of_row[order[i]] = static_cast<std::int64_t>(passed);
   }
   return stretch_of_row;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/row_sets.h"
@@ -41,6 +42,10 @@ ScoredRun read_run(const std::string& directory) {
   const auto* row = numbers.values.data();
   for (std::int64_t i = 0; i < numbers.rows; ++i, row += 4) {
     run.rows.push_back(static_cast<std::int64_t>(row[0]));
+    if (!(row[1] >= 1 && row[1] <= static_cast<double>(numbers.rows))) {
+      throw InputError(fmt::format("{}: expected units from 1 to {}, found {}",
+                                   folder.held_out_path(), numbers.rows, row[1]));
+    }
     run.units.push_back(static_cast<std::int64_t>(row[1]));
     run.weights.push_back(row[2]);
     run.log_densities.push_back(row[3]);
@@ -114,7 +119,10 @@ RunComparison compare_runs(const std::vector<std::string>& names) {
          .nll_nats = -own.mean,
          .standard_error = own.standard_error,
          .difference = weighted_mean_by_units(differences, weights_of.weights, units),
-         .difference_of_rows = weighted_mean_by_units(differences, alike, units)});
+         .difference_of_rows = weighted_mean_by_units(differences, alike, units),
+         .has_seen_relatives =
+             result.units <
+             std::ssize(std::set<std::int64_t>(run.units.begin(), run.units.end()))});
   }
   return result;
 }

@@ -19,6 +19,9 @@ struct ComparedRun {
   /// units: below 0 the run is better than the first.
   MeanByUnits difference;
   MeanByUnits difference_of_rows;  ///< the same with all rows counted alike
+  /// Whether it was trained on rows that another run holds out together with those that
+  /// it scores: its own score is then too good.
+  bool has_seen_relatives = false;
 };
 
 struct RunComparison {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "kinflow/core/counted.h"
+#include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/version.h"
@@ -24,7 +25,7 @@ namespace {
 
 // What the folds say of the rows that they held out.
 struct HeldOut {
-  LatentResult latents;  // [n, p] and [n], means over the members of each row's fold
+  LatentResult latents;      // [n, p] and [n], by the best flow of each row's fold
   at::Tensor log_densities;  // [n], by the members of each row's fold
 };
 
@@ -59,12 +60,10 @@ HeldOut score_held_out(const CrossFit& fit,
     const auto places =
         at::tensor(fit.plan.held_out_rows(static_cast<std::int64_t>(fold)), at::kLong);
     const auto found = group.latents_of(group.rows().valid);
+    const auto best = members[fold].front();
+    all.latents.latents.index_copy_(0, places, found.latents[best]);
+    all.latents.log_abs_det.index_copy_(0, places, found.log_abs_det[best]);
     const auto chosen = at::tensor(members[fold], at::kLong);
-    const auto mean = [&](const at::Tensor& of_replicas) {
-      return of_replicas.index_select(0, chosen).mean(0);
-    };
-    all.latents.latents.index_copy_(0, places, mean(found.latents));
-    all.latents.log_abs_det.index_copy_(0, places, mean(found.log_abs_det));
     all.log_densities.index_copy_(
         0, places,
         mixture_log_density(
@@ -75,7 +74,7 @@ HeldOut score_held_out(const CrossFit& fit,
 }
 
 // The replica, counted within the run, and the epoch with the lowest mean score over
-// the folds.
+// the folds. One that diverged for good in a fold is not taken.
 struct Choice {
   std::int64_t replica = 0;
   std::int64_t epoch = 0;
@@ -101,8 +100,10 @@ Choice choose_by_folds(const CrossFit& fit) {
         const double score = history[static_cast<std::size_t>(
                                          known * trainer.replicas() + first + replica)]
                                  .valid_nll_nats;
+        const bool is_sound =
+            std::isfinite(score) && !trainer.has_failed(first + replica);
         sum[replica * (epochs + 1) + epoch] +=
-            std::isfinite(score) ? score : std::numeric_limits<double>::infinity();
+            is_sound ? score : std::numeric_limits<double>::infinity();
       }
     }
   }
@@ -116,14 +117,32 @@ std::unique_ptr<TrainingGroup> refit(const CrossFit& fit, const Choice& choice) 
   auto request = fit.request;
   request.train.patience = kManySteps;
   auto rows = fit.rows;
-  rows.relations = {};
   rows.valid = rows.train;
   auto group = std::make_unique<TrainingGroup>(
       std::vector{std::move(request)}, std::move(rows), fit.dependence,
       TrainingParts{.frame = fit.groups.front()->frame(),
                     .replicas = {choice.replica}});
-  while (group->trainer().epochs_done() < choice.epoch) group->trainer().run_epoch();
+  while (group->trainer().epochs_done() < choice.epoch) {
+    if (fit.stop != nullptr && *fit.stop) {
+      throw Interrupted(
+          "interrupted in the last part, the flow of all rows; go on with --resume");
+    }
+    group->trainer().run_epoch();
+  }
   return group;
+}
+
+// Null where it diverges for good.
+std::unique_ptr<TrainingGroup> refit_or_warn(const CrossFit& fit, const Choice& choice,
+                                             Logger& logger) {
+  try {
+    return refit(fit, choice);
+  } catch (const NumericalError& error) {
+    logger.warning(fmt::format(
+        "there is no flow of all rows, and `transform` takes the first member: {}",
+        error.what()));
+    return nullptr;
+  }
 }
 
 // The mean NLL of held-out rows by what they are worth, and its error by units.
@@ -191,10 +210,16 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
   for (const auto& group : fit.groups) group->restore_best();
   const auto held_out = score_held_out(fit, members);
   const auto choice = choose_by_folds(fit);
-  const auto on_all_rows = refit(fit, choice);
-  const auto parameters =
-      likely_parameters(fit.dependence, fit.request, held_out.latents.latents,
-                        on_all_rows->trainer().best_parameters(0), logger);
+  const auto on_all_rows = refit_or_warn(fit, choice, logger);
+  set_threads(fit.request.threads);
+  const auto start = on_all_rows
+                         ? on_all_rows->trainer().best_parameters(0)
+                         : fit.dependence
+                               .start(fit.request.data.dependence,
+                                      plan_replicas(fit.request).front().options)[0]
+                               .to(find_device(fit.request.device));
+  const auto parameters = likely_parameters(fit.dependence, fit.request,
+                                            held_out.latents.latents, start, logger);
 
   const auto& frame = fit.groups.front()->frame();
   FitResult result{.model = {.columns = fit.rows.columns,
@@ -206,19 +231,14 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
                              .dependence = fit.dependence.with_parameters(parameters),
                              .record = {}},
                    .best_epoch = choice.epoch,
-                   .valid_score = ValidScore::rows};
+                   .valid_score = fit.valid_score};
   auto& model = result.model;
   model.minus_nine = fit.rows.minus_nine;
-  model.map = select_replicas(on_all_rows->flow(), {0}, at::kCPU);
+  if (on_all_rows) model.map = select_replicas(on_all_rows->flow(), {0}, at::kCPU);
 
   std::vector<at::Tensor> weights;
   std::int64_t skipped = 0, restarts = 0, lost = 0;
   double score = 0;
-  for (const auto& group : fit.groups) {
-    if (group->trainer().valid_score() != ValidScore::rows) {
-      result.valid_score = group->trainer().valid_score();
-    }
-  }
   const auto score_key = valid_score_key(result.valid_score);
   auto described = nlohmann::json::array();
   for (std::size_t fold = 0; fold < members.size(); ++fold) {

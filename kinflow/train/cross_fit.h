@@ -1,6 +1,7 @@
 // The model of trainings that held out one fold each.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -19,6 +20,9 @@ struct CrossFit {
   const FitRows& rows;  ///< all
   const FoldPlan& plan;
   const FittedDependence& dependence;  ///< of all rows
+  ValidScore valid_score;
+  /// Becomes true when the user wants to stop: Interrupted is thrown.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 /// The mixture of the best flows of every fold. Its dependence parameters, their errors

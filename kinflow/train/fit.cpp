@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/clock.h"
@@ -123,17 +126,23 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   auto folder = open_folder(request, place, record, training, logger);
   folder.write_metrics(training.history(), training.valid_score());
   training.describe(logger);
+  std::optional<FitResult> trained;
   try {
     train(training, folder, place, request, logger);
+    // A kill in what is left to do loses no epoch.
+    if (training.folds() > 1) folder.write_checkpoint(training.state());
+    set_threads(request.threads);
+    trained = training.finish(0, record, logger, place.stop);
   } catch (const NumericalError& error) {
     record["status"] = "failed";
     record["error"] = error.what();
     folder.write_record(record);
     throw;
   }
-  set_threads(request.threads);
-  auto result = training.finish(0, record, logger);
-  if (result.best_epoch == 0) {
+  auto& result = *trained;
+  const auto& members = result.model.record["members"];
+  if (std::all_of(members.begin(), members.end(),
+                  [](const auto& member) { return member["best_epoch"] == 0; })) {
     logger.warning(
         "no epoch was better than the untrained flow on the validation rows: the model "
         "is a normal density");
@@ -143,7 +152,7 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   if (!hint.empty()) logger.info(hint);
   result.seconds = seconds_since(start);
   folder.write_result(record, result);
-  return result;
+  return std::move(*trained);
 }
 
 }  // namespace kinflow

@@ -246,13 +246,16 @@ FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow) {
   return rows;
 }
 
+void check_row_count(const DataRequest& request, const FitRows& rows) {
+  if (rows.train.data.size(0) >= 2) return;
+  throw InputError(
+      fmt::format("{}: expected at least 2 training rows, found {} after some were "
+                  "held out; give other rows with --valid",
+                  request.table, rows.train.data.size(0)));
+}
+
 void check_training_rows(const DataRequest& request, const FitRows& rows) {
-  if (rows.train.data.size(0) < 2) {
-    throw InputError(
-        fmt::format("{}: expected at least 2 training rows, found {} after some were "
-                    "held out; give other rows with --valid",
-                    request.table, rows.train.data.size(0)));
-  }
+  check_row_count(request, rows);
   check_spread(view_of(rows.train.data, rows.columns, request.table));
   if (!rows.train.context.defined()) return;
   check_spread(view_of(rows.train.context,

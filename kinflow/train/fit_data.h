@@ -72,8 +72,9 @@ struct FitRows {
 /// @param flow  that the rows are for
 FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow);
 
-/// InputError where a column of the training rows has one value only, for instance
-/// after some were held out.
+/// InputError for fewer than two training rows, for instance after some were held out.
+void check_row_count(const DataRequest& request, const FitRows& rows);
+/// The same, and InputError where a column of the training rows has one value only.
 void check_training_rows(const DataRequest& request, const FitRows& rows);
 
 /// Folds of rows that were read: those of the request, or the default; 1 with a

@@ -59,7 +59,8 @@ FitRequest with_defaults(FitRequest request) {
                              : kind == DependenceKind::time      ? HoldOutBy::time
                                                             : HoldOutBy::dependence);
   if (data.split_by == HoldOutBy::group && !by_group) {
-    throw InputError("--split-by: expected rows or time without --group, found group");
+    throw InputError(
+        "--split-by: expected dependence, rows or time without --group, found group");
   }
   if (data.split_by == HoldOutBy::dependence && kind == DependenceKind::independent) {
     throw InputError(
@@ -98,6 +99,14 @@ FitRequest with_defaults(FitRequest request) {
     throw InputError(
         "--ensemble: expected --valid or --folds 1, found several folds, whose best "
         "flows are the members (--per-fold)");
+  }
+  if (data.folds != 1 &&
+      (data.folds == 0 ? kDefaultFolds : data.folds) * request.per_fold >
+          kLargestEnsemble) {
+    throw InputError(
+        fmt::format("--per-fold: expected at most {} members of all folds together, "
+                    "found {} of each",
+                    kLargestEnsemble, request.per_fold));
   }
   auto& replicas = request.replicas;
   if (replicas.count == 0) {

@@ -85,7 +85,12 @@ at::Tensor FittedDependence::start(const DependenceRequest& request,
                                    const TrainOptions& options) const {
   const auto own = law->default_parameters();
   const auto count = law->parameter_count();
-  if (count == 0) return at::empty({1, 0}, at::kDouble);
+  if (count == 0) {
+    // Folds of one table have as many replicas, whether their rows have repeats or not.
+    const auto starts =
+        options.schedule == Schedule::grid ? std::ssize(options.grid) : 1;
+    return at::empty({starts, 0}, at::kDouble);
+  }
   if (options.schedule != Schedule::grid) {
     return with_typical(own, learned.kind, options.start).unsqueeze(0);
   }

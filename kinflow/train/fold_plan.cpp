@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kinflow/core/counted.h"
+#include "kinflow/core/error.h"
 #include "kinflow/core/row_sets.h"
 #include "kinflow/data/folds.h"
 #include "kinflow/data/split.h"
@@ -57,11 +58,12 @@ std::string sizes_line(const FoldPlan& plan, const std::string& what) {
   const auto [least, most] = std::minmax_element(
       units.begin(), units.end(),
       [](const auto& a, const auto& b) { return a.size() < b.size(); });
-  return fmt::format("{} folds of {} {} are held out in turn", plan.folds,
-                     least->size() == most->size()
-                         ? fmt::format("{}", most->size())
-                         : fmt::format("{} to {}", least->size(), most->size()),
-                     what);
+  const auto plural = what == "family" ? std::string("families") : what + "s";
+  return fmt::format(
+      "{} folds of {} are held out in turn", plan.folds,
+      least->size() == most->size()
+          ? counted(most->size(), what, plural)
+          : fmt::format("{} to {} {}", least->size(), most->size(), plural));
 }
 
 // The rows of the neighbouring stretches that are nearest to a fold's own.
@@ -104,6 +106,9 @@ FoldPlan folds_in_time(const std::vector<double>& times, std::int64_t folds) {
   FoldPlan plan;
   plan.fold_of_row = stretches_of_time(times, folds);
   plan.folds = count_of(plan.fold_of_row);
+  if (plan.folds < 2) {
+    throw InputError("--split-by time: expected rows of two times or more, found one");
+  }
   plan.unit_of_row = stretches_of_time(times, folds * kStretchesOfFold);
   plan.units = count_of(plan.unit_of_row);
   plan.gaps = gaps_between(times, plan.fold_of_row, plan.folds);
@@ -118,7 +123,7 @@ FoldPlan folds_in_time(const std::vector<double>& times, std::int64_t folds) {
 struct Units {
   std::vector<std::int64_t> unit_of_row = {};
   std::vector<std::int64_t> rows_of_unit = {};
-  std::string name = "rows";
+  std::string name = "row";
   std::string reason = {};  // why they are not what the dependence asks for
 
   std::int64_t count() const { return std::ssize(rows_of_unit); }
@@ -133,29 +138,38 @@ Units units_of(const RowSets& sets) {
   return units;
 }
 
-Units find_units(const DataRequest& request, const FitRows& all) {
-  const auto count = all.train.data.size(0);
-  const auto& relations = all.relations;
-  RowSets sets(count);
+// @param with_relatives  whether elements of matrices connect rows
+Units joined_units(const DataRequest& request, const FitRows& all,
+                   bool with_relatives) {
+  RowSets sets(all.train.data.size(0));
   join_equal(all.train.fold_labels, sets);
   if (request.split_by != HoldOutBy::rows) join_equal(all.train.labels, sets);
-  const bool by_relatives = request.split_by == HoldOutBy::dependence;
-  for (std::size_t i = 0; by_relatives && i < relations.relationships.size(); ++i) {
-    join_related(relations.relationships[i], sets);
+  const auto& relationships = all.relations.relationships;
+  for (std::size_t i = 0; with_relatives && i < relationships.size(); ++i) {
+    join_related(relationships[i], sets);
   }
   auto units = units_of(sets);
-  const auto found = units.count();
-  if (found >= kFewestUnits) {
-    if (found < count) {
-      units.name = relations.relationships.empty() ? "groups" : "families";
-    }
-    return units;
+  if (units.count() < all.train.data.size(0)) {
+    units.name = with_relatives && !relationships.empty() ? "family" : "group";
   }
-  units = units_of(RowSets(count));
-  units.reason = fmt::format(
-      "; all rows hang together in {}, so that single rows are held out and scores are "
-      "those of further rows of the same",
-      counted(found, "part"));
+  return units;
+}
+
+// Dependent rows together; where all hang together, as much of it as can be.
+Units find_units(const DataRequest& request, const FitRows& all) {
+  // A training without the one of two units sees the other alone; the user may ask for
+  // it.
+  const auto fewest = all.train.fold_labels.empty() ? kFewestUnits : 2;
+  auto units = joined_units(request, all, request.split_by == HoldOutBy::dependence);
+  const auto found = units.count();
+  if (found < fewest) units = joined_units(request, all, false);
+  if (units.count() < fewest) units = units_of(RowSets(all.train.data.size(0)));
+  if (units.count() != found) {
+    units.reason = fmt::format(
+        "all rows hang together in {}, so that single {}s are held out, and scores are "
+        "those of further ones of the same",
+        counted(found, "part"), units.name);
+  }
   return units;
 }
 
@@ -214,7 +228,8 @@ FoldPlan plan_folds(const DataRequest& request, const FitRows& all, std::int64_t
   for (const auto unit : plan.unit_of_row) {
     plan.fold_of_row.push_back(fold_of_unit[static_cast<std::size_t>(unit)]);
   }
-  plan.note = sizes_line(plan, units.name) + large_unit_line(units) + units.reason;
+  plan.note = sizes_line(plan, units.name) + large_unit_line(units);
+  if (!units.reason.empty()) plan.note += "; " + units.reason;
   return plan;
 }
 
@@ -234,13 +249,17 @@ void hold_out(const DataRequest& request, std::uint64_t seed, FitRows& rows) {
   if (request.split_by == HoldOutBy::time) {
     options.by = SplitBy::time;
     options.time_of_row = rows.train.times.values;
-  } else if (auto units = find_units(request, rows); units.count() < count) {
-    options.by = SplitBy::group;
-    for (const auto unit : units.unit_of_row) {
-      const auto size = units.rows_of_unit[static_cast<std::size_t>(unit)];
-      options.worth_of_row.push_back(worth_of_unit(size) / static_cast<double>(size));
+  } else {
+    auto units = find_units(request, rows);
+    if (!units.reason.empty()) rows.warnings.push_back(units.reason);
+    if (units.count() < count) {
+      options.by = SplitBy::group;
+      for (const auto unit : units.unit_of_row) {
+        const auto size = units.rows_of_unit[static_cast<std::size_t>(unit)];
+        options.worth_of_row.push_back(worth_of_unit(size) / static_cast<double>(size));
+      }
+      options.block_of_row = std::move(units.unit_of_row);
     }
-    options.block_of_row = std::move(units.unit_of_row);
   }
   const auto parts = split(count, options);
   rows.valid = select_rows(rows.train, parts.valid);

@@ -66,12 +66,13 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, Logger& logger)
     of_part.cache = "none";
     for (std::int64_t fold = 0; fold < plan_.folds; ++fold) {
       auto rows = rows_of_fold(rows_, plan_, fold);
-      check_training_rows(data, rows);
+      check_row_count(data, rows);
       auto dependence = make_dependence(of_part, rows);
       groups_.push_back(std::make_unique<TrainingGroup>(
           requests_of_fold(requests_, fold), std::move(rows), std::move(dependence),
           TrainingParts{.frame = frame}));
     }
+    rows_.relations = {};
   }
   for (std::size_t group = 0; group < groups_.size(); ++group) add_to_history(group, 0);
 }
@@ -264,14 +265,16 @@ double FoldedTraining::best_score() const {
 }
 
 FitResult FoldedTraining::finish(std::int64_t run, const nlohmann::json& record,
-                                 Logger& logger) {
+                                 Logger& logger, const std::atomic<bool>* stop) {
   if (folds() == 1) return groups_.front()->finish(run, record, logger);
   return finish_cross_fit({.groups = groups_,
                            .run = run,
                            .request = request(run),
                            .rows = rows_,
                            .plan = plan_,
-                           .dependence = dependence_},
+                           .dependence = dependence_,
+                           .valid_score = valid_score(),
+                           .stop = stop},
                           record, logger);
 }
 

@@ -2,6 +2,7 @@
 // or cross-fitted, which is one training for each fold.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -66,13 +67,15 @@ class FoldedTraining {
   /// The model of a trained run. Of several folds it is the mixture of the best flows
   /// of each, with a flow that is trained here on all rows where one map is needed.
   /// @param record  of the run, whose request and hashes the model keeps
-  FitResult finish(std::int64_t run, const nlohmann::json& record, Logger& logger);
+  /// @param stop    becomes true when the user wants to stop: Interrupted is thrown
+  FitResult finish(std::int64_t run, const nlohmann::json& record, Logger& logger,
+                   const std::atomic<bool>* stop = nullptr);
 
  private:
   void add_to_history(std::size_t group, std::size_t first);
 
   std::vector<FitRequest> requests_;
-  FitRows rows_;  // of several folds: all of them, none held out
+  FitRows rows_;  // of several folds: all of them, none held out, without relations
   FoldPlan plan_;
   FittedDependence dependence_;     // of several folds: of all rows
   std::vector<std::string> notes_;  // about the relations of rows, for the user

@@ -165,9 +165,12 @@ void check_same_data(const nlohmann::json& before, const nlohmann::json& now) {
 bool is_scored_alike(const std::vector<SweepRun>& runs) {
   const auto scored = [](const FitRequest& request) {
     const auto& data = request.data;
-    return fmt::format("{}|{}|{}|{}|{}", data.table, data.valid_table,
-                       fmt::join(data.columns, ","), data.valid_fraction,
-                       data.valid_table.empty() ? request.train.seed : 0);
+    return fmt::format(
+        "{}|{}|{}|{}|{}|{}|{}|{}", data.table, data.valid_table,
+        fmt::join(data.columns, ","),
+        name_of(split_by_names(), data.split_by.value_or(HoldOutBy::rows)), data.folds,
+        data.fold_by, data.folds == 1 ? data.valid_fraction : 0,
+        data.valid_table.empty() ? request.train.seed : 0);
   };
   return std::all_of(runs.begin(), runs.end(), [&](const SweepRun& run) {
     return scored(run.request) == scored(runs.front().request);

@@ -59,6 +59,7 @@ void check_paths(const DataRequest& data) {
 std::string group_key(const FitRequest& request) {
   auto json = to_json(request);
   json.erase("ensemble");
+  json.erase("per_fold");
   auto& train = json["train"];
   for (const auto* own : {"estimator", "dependence_rate", "prior", "grid"}) {
     train.erase(own);

@@ -87,7 +87,7 @@ TEST(FoldsOfAFit, OddGroupsAreFittedWithALineThatSaysHow) {
   };
   std::vector<int> giant(13, 2);
   giant[0] = 216;
-  const std::vector<Case> cases = {{std::vector<int>(4, 20), "4 folds of 1 groups"},
+  const std::vector<Case> cases = {{std::vector<int>(4, 20), "4 folds of 1 group are"},
                                    {giant, "one of them has 90% of the rows"},
                                    {std::vector<int>(60, 1), "5 folds of 12 rows"},
                                    {{30, 30}, "all rows hang together in 2 parts"}};
@@ -115,6 +115,7 @@ TEST(FoldsOfAFit, OptionsThatDoNotGoTogetherAreRefused) {
   refused({"--folds", "1", "--per-fold", "2"}, {"--per-fold:", "--folds 1"});
   refused({"--columns", "x1,x2", "--fold-by", "x1"}, {"--fold-by", "x1"});
   refused({"--fold-by", "house"}, {"house"});
+  refused({"--per-fold", "201", "--replicas", "201"}, {"--per-fold:"});
 }
 
 TEST(Compare, GivesPairedDifferencesByGroups) {
@@ -148,6 +149,8 @@ TEST(Compare, GivesPairedDifferencesByGroups) {
   EXPECT_NEAR(shown["runs"][1]["difference_nats"].get<double>(), sum / total, 1e-9);
   EXPECT_NEAR(shown["runs"][1]["difference_of_rows_nats"].get<double>(), alike, 1e-9);
   EXPECT_GT(shown["runs"][1]["difference_standard_error"].get<double>(), 0);
+  EXPECT_EQ(shown["runs"][0]["has_seen_relatives"], false);
+  EXPECT_EQ(shown["runs"][2]["has_seen_relatives"], true);
   const auto text = run_well({"compare", ordinary, adjusted});
   EXPECT_NE(text.find("100 rows in 25 units"), std::string::npos) << text;
 }

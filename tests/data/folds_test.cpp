@@ -57,6 +57,9 @@ TEST(Stretches, FollowTimeAndKeepEqualTimesTogether) {
     }
   }
   EXPECT_EQ(*std::max_element(stretch.begin(), stretch.end()), 2);
+  // The only change of time is cut, far from equal parts as it is.
+  EXPECT_EQ(stretches_of_time({1, 2, 2, 2, 2, 2, 2, 2, 2, 2}, 5),
+            (std::vector<std::int64_t>{0, 1, 1, 1, 1, 1, 1, 1, 1, 1}));
   EXPECT_EQ(stretches_of_time({7, 7, 7}, 3), (std::vector<std::int64_t>{0, 0, 0}));
 }
 

@@ -98,6 +98,11 @@ TEST_F(CrossFitted, OddNumbersOfGroupsAreSaid) {
   EXPECT_EQ(two.units, 60);
   EXPECT_NE(two.note.find("all rows hang together in 2 parts"), std::string::npos)
       << two.note;
+  // Two units are enough where the user names them.
+  auto asked = request_for({30, 30});
+  asked.data.dependence = {};
+  asked.data.fold_by = "group";
+  EXPECT_EQ(plan_of(asked).folds, 2);
 }
 
 TEST_F(CrossFitted, AColumnOfFoldsHoldsItsRowsOutTogether) {
@@ -234,6 +239,24 @@ TEST_F(CrossFitted, TheMapIsTrainedOnAllRowsAsOftenAsTheFoldsSay) {
                         loaded.single().to_latent(all.train.data, {}).latents));
   EXPECT_FALSE(at::equal(loaded.to_latent(all.train.data, {}).latents,
                          loaded.member(0).to_latent(all.train.data, {}).latents));
+}
+
+TEST_F(CrossFitted, AGridChoosesOverFoldsWithAndWithoutRepeats) {
+  // The fold that holds out the only group with repeats has no correlation to try.
+  std::vector<int> sizes(60, 1);
+  sizes[0] = 20;
+  auto request = request_for(sizes);
+  request.train.schedule = Schedule::grid;
+  request.train.grid = {0.1, 0.5, 0.9};
+  request.replicas.count = 2;
+  FoldedTraining training({with_defaults(request)}, silent_);
+  for (std::int64_t fold = 0; fold < training.folds(); ++fold) {
+    EXPECT_EQ(training.group(fold).trainer().replicas(), 6);
+  }
+  while (!training.finished()) training.run_epoch();
+  const auto result = training.finish(0, new_run_record(training.request(0)), silent_);
+  const auto replica = result.model.record["map"]["replica"].get<std::size_t>();
+  EXPECT_EQ(result.model.dependence.parameters[0], request.train.grid[replica % 3]);
 }
 
 TEST_F(CrossFitted, ARestoredTrainingGoesOnToTheSameModel) {
