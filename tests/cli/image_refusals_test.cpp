@@ -221,7 +221,9 @@ TEST(ImageRefusals, ValuesThatMeanNothingAreRefused) {
   const auto out = folder.path("out");
   expect_refusal(folder, fit_of(out, {"--minutes", "0"}), {"--minutes", "'0'"});
   expect_refusal(folder, fit_of(out, {"--size", ""}),
-                 {"--size: expected a side", "''"});
+                 {"--size: expected a value, found none"});
+  expect_refusal(folder, fit_of(out, {"--size", "wide"}),
+                 {"--size: expected a side", "'wide'"});
   expect_refusal(folder, fit_of(out, {"--grid", "0.1,0.2"}),
                  {"--grid: expected --schedule grid beside it"});
 }

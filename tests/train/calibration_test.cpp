@@ -168,10 +168,27 @@ TEST_F(CalibratedFit, DrawsHaveTheMomentsOfThePopulation) {
 TEST_F(CalibratedFit, HeldOutRowsOfTheTrainingTableCalibrateNothing) {
   auto request = request_for(true);
   request.data.valid_table.clear();
+  request.data.folds = 1;
   request.train.epochs = 2;
   EXPECT_FALSE(fitted(request).calibration);
   request.train.schedule = Schedule::baseline;
   EXPECT_FALSE(fitted(request).calibration);
+}
+
+TEST_F(CalibratedFit, FewRowsSpreadTheDensityOverWhereThePopulationMayLie) {
+  auto request = request_for(true);
+  request.data.valid_table.clear();
+  request.train.epochs = 2;
+  const auto model = fitted(request);
+  const auto worth = model.record["cross_validation"]["worth_of_rows"].get<double>();
+  ASSERT_LT(worth, 50);
+  ASSERT_TRUE(model.calibration);
+  EXPECT_TRUE(
+      at::equal(model.calibration->mean, at::zeros_like(model.calibration->mean)));
+  EXPECT_NEAR(model.calibration->deviation.min().item<double>(),
+              std::sqrt(1 + 1 / worth), 1e-12);
+  EXPECT_NEAR(model.calibration->deviation.max().item<double>(),
+              std::sqrt(1 + 1 / worth), 1e-12);
 }
 
 TEST_F(CalibratedFit, WithoutStandardisationTheFlowSeesTheDataAsTheyAre) {
