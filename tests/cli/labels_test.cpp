@@ -145,10 +145,17 @@ TEST_F(NumberedGroups, ScoredRowsAreNotGivenThemselves) {
   const auto other_file = folder.write("copy.csv", table(3, 4, ".0"));
   expect_refusal(folder, {"evaluate", run, scored, "--given", other_file},
                  {"--given", "40 rows", other_file});
-  const auto overlapping = folder.write("all.csv", table(0, 4, ""));
-  const auto outcome = cli::run({"evaluate", run, scored, "--given", overlapping});
+  const auto all = folder.write("all.csv", table(0, 4, ""));
+  expect_refusal(folder, {"evaluate", run, scored, "--given", all},
+                 {"--given", "all 40 rows", all});
+  // The header and half of the rows.
+  const auto text = content_of(scored);
+  std::size_t end = 0;
+  for (int line = 0; line < 21; ++line) end = text.find('\n', end) + 1;
+  const auto half = folder.write("half.csv", text.substr(0, end));
+  const auto outcome = cli::run({"evaluate", run, scored, "--given", half});
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_NE(outcome.err.find("40 of 40 rows"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("20 of 40 rows"), std::string::npos) << outcome.err;
 }
 
 TEST_F(NumberedGroups, TrainingRowsDoNotValidate) {
