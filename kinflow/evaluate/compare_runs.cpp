@@ -20,8 +20,8 @@ struct ScoredRun {
   std::string name;
   nlohmann::json data;     // hash of the table
   nlohmann::json columns;  // as the model has them
-  std::vector<std::int64_t> rows, units;
-  std::vector<double> weights, log_densities;
+  std::vector<std::int64_t> rows = {}, units = {};
+  std::vector<double> weights = {}, log_densities = {};
 };
 
 ScoredRun read_run(const std::string& directory) {
