@@ -42,9 +42,8 @@ std::vector<std::vector<std::int64_t>> choose_members(const CrossFit& fit,
     members.back().resize(std::min(wanted, members.back().size()));
   }
   if (missing > 0) {
-    logger.warning(
-        fmt::format("so many flows diverged for good that the model lacks {}",
-                    counted(missing, "member")));
+    logger.warning(fmt::format("flows diverged for good: the model lacks {}",
+                               counted(missing, "member")));
   }
   return members;
 }

@@ -19,7 +19,7 @@ namespace {
 
 // With fewer units a training would see one of them.
 constexpr std::int64_t kFewestUnits = 3;
-// Standard errors of a series come from so many stretches for each fold.
+// Stretches of time in each fold, whose spread gives standard errors of a series.
 constexpr std::int64_t kStretchesOfFold = 4;
 // Of the rows of a stretch of time, on either side of it.
 constexpr double kGapShare = 0.1;
@@ -173,7 +173,7 @@ Units find_units(const DataRequest& request, const FitRows& all) {
   return units;
 }
 
-// So many independent rows as the rows of a unit are worth with correlations of 1/2.
+// The number of independent rows that a unit is worth with correlations of 1/2.
 double worth_of_unit(std::int64_t rows) {
   return 2 * static_cast<double>(rows) / static_cast<double>(rows + 1);
 }
