@@ -53,7 +53,9 @@ TEST(Stretches, FollowTimeAndKeepEqualTimesTogether) {
   EXPECT_EQ(stretch[1], stretch[6]);
   for (std::size_t i = 0; i < times.size(); ++i) {
     for (std::size_t j = 0; j < times.size(); ++j) {
-      if (times[i] < times[j]) EXPECT_LE(stretch[i], stretch[j]);
+      if (times[i] < times[j]) {
+        EXPECT_LE(stretch[i], stretch[j]);
+      }
     }
   }
   EXPECT_EQ(*std::max_element(stretch.begin(), stretch.end()), 2);
