@@ -75,8 +75,9 @@ ResultFiles paths_between(const std::string& start, const std::string& ending) {
 
 ResultFiles run_folder_files(const std::string& directory) {
   ResultFiles files;
-  for (const char* name : {"run.json", "metrics.csv", "held_out.csv", "model.safetensors",
-                           "checkpoint.safetensors", "best.safetensors"}) {
+  for (const char* name :
+       {"run.json", "metrics.csv", "held_out.csv", "model.safetensors",
+        "checkpoint.safetensors", "best.safetensors"}) {
     files.push_back((fs::path(directory) / name).string());
   }
   files.push_back(directory);

@@ -104,7 +104,8 @@ class SeedData {
  private:
   DataRequest split_request() const {
     auto request = data_;
-    request.split_by = data_.dependence.group.empty() ? HoldOutBy::rows : HoldOutBy::group;
+    request.split_by =
+        data_.dependence.group.empty() ? HoldOutBy::rows : HoldOutBy::group;
     return request;
   }
 
