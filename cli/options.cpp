@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/column_names.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/suggest.h"
 #include "kinflow/data/table_reader.h"
 

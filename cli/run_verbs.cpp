@@ -19,8 +19,8 @@
 
 #include "commands.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/core/version.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/suggest.h"
 #include "usage_errors.h"
 

@@ -152,7 +152,8 @@ class EffectCounts {
 // InputError for an option that is fixed and yet set by every element of an axis.
 void check_fixed(const Options& fixed, const std::vector<Axis>& axes,
                  const std::string& source) {
-  for (const auto& [name, ignored] : fixed) {
+  for (const auto& option_of_all : fixed) {
+    const auto& name = option_of_all.first;
     for (const auto& axis : axes) {
       const bool is_set =
           std::all_of(axis.begin(), axis.end(), [&](const Options& one) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/suggest.h"
 
 namespace kinflow::cli {

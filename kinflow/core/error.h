@@ -7,10 +7,11 @@
 namespace kinflow {
 
 /// The caller's mistake: a file, an option or a value. The message is one line that
-/// says where, what was expected and what came. The command line exits with 2.
+/// says where, what was expected and what came; what cannot be printed in it, as bytes
+/// of somebody's file, stands there as \x1f. The command line exits with 2.
 class InputError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit InputError(const std::string& message);
 };
 
 /// A computation that cannot go on: a factorisation that fails, training that diverges.

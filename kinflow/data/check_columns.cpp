@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 
 namespace kinflow {
 namespace {

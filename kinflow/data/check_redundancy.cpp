@@ -10,8 +10,8 @@
 
 #include "kinflow/core/blas_threads.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/check_columns.h"
-#include "kinflow/data/in_quotes.h"
 
 namespace kinflow {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/cells.h"
-#include "kinflow/data/in_quotes.h"
 
 namespace kinflow {
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 
 namespace kinflow {
 

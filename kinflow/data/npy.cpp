@@ -14,8 +14,8 @@
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/core/input_file.h"
-#include "kinflow/data/in_quotes.h"
 
 static_assert(std::endian::native == std::endian::little);
 

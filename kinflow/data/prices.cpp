@@ -15,10 +15,10 @@
 #include <system_error>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/core/input_file.h"
 #include "kinflow/core/output_folder.h"
 #include "kinflow/data/cells.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/table.h"
 #include "kinflow/data/text_lines.h"
 #include "kinflow/data/write_table.h"

@@ -7,8 +7,8 @@
 
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/cells.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/table.h"
 #include "kinflow/data/text_lines.h"
 

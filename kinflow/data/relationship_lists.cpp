@@ -10,8 +10,8 @@
 
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/cells.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/relationship_readers.h"
 
 namespace kinflow {

@@ -7,7 +7,7 @@
 
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/label_key.h"
 #include "kinflow/data/text_lines.h"
 

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/label_key.h"
 
 namespace kinflow {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/suggest.h"
 #include "kinflow/data/table_reader.h"
 #include "kinflow/data/text_lines.h"

@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/cells.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/label_key.h"
 #include "kinflow/data/row_reader.h"
 #include "kinflow/data/table.h"

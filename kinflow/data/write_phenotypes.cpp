@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/append_number.h"
-#include "kinflow/data/in_quotes.h"
 
 namespace kinflow {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/size.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/table.h"
 #include "kinflow/train/make_law.h"
 

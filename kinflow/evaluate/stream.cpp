@@ -14,12 +14,12 @@
 
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/map_in_order.h"
 #include "kinflow/core/one_thread.h"
 #include "kinflow/core/random.h"
 #include "kinflow/core/time_left.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/table_reader.h"
 #include "kinflow/data/text_lines.h"
 #include "kinflow/dependence/independent.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/core/zip_archive.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/evaluate/image_features.h"
 
 namespace kinflow {

@@ -12,9 +12,9 @@
 #include <unordered_set>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/core/p_value.h"
 #include "kinflow/data/cells.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/suggest.h"
 #include "kinflow/data/write_phenotypes.h"
 

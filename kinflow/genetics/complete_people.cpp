@@ -9,7 +9,7 @@
 
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/genetics/people_tables.h"
 
 namespace kinflow {

@@ -13,7 +13,7 @@
 #include <numeric>
 
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/text_lines.h"
 
 namespace kinflow {

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/column_names.h"
 #include "kinflow/data/delimited_lines.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/sample_ids.h"
 #include "kinflow/data/suggest.h"
 #include "kinflow/data/text_lines.h"

@@ -13,8 +13,8 @@
 
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/cells.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/sample_index.h"
 #include "kinflow/data/suggest.h"
 #include "kinflow/genetics/people_table_header.h"

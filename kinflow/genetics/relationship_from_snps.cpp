@@ -11,10 +11,10 @@
 
 #include "kinflow/core/blas_threads.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/core/memory.h"
 #include "kinflow/core/size.h"
 #include "kinflow/core/workers.h"
-#include "kinflow/data/in_quotes.h"
 
 namespace kinflow {
 namespace {

@@ -13,7 +13,7 @@
 #include "kinflow/core/chi_squared.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 
 namespace kinflow {
 namespace {

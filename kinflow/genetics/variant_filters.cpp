@@ -11,8 +11,8 @@
 #include <unordered_set>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/core/workers.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/sample_index.h"
 #include "kinflow/data/text_lines.h"
 #include "kinflow/genetics/genotype_counts.h"

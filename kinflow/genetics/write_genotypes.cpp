@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 
 namespace kinflow {
 namespace {

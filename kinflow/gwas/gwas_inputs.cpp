@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/match_rows.h"
 #include "kinflow/data/read_relationship.h"
 #include "kinflow/data/sample_index.h"

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/core/size.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/genetics/sexed_genotypes.h"
 
 namespace kinflow {

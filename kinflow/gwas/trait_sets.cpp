@@ -6,7 +6,7 @@
 
 #include "kinflow/core/blas_threads.h"
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/genetics/trait_values.h"
 #include "kinflow/gwas/study_files.h"
 

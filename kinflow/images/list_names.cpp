@@ -1,7 +1,7 @@
 // The first few names of a list.
 #include "kinflow/images/list_names.h"
 
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 
 namespace kinflow {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/images/image_decoders.h"
 
 namespace kinflow {

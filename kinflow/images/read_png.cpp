@@ -9,7 +9,7 @@
 #include <new>
 
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/images/image_decoders.h"
 
 namespace kinflow {

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/core/json_reader.h"
-#include "kinflow/data/in_quotes.h"
 
 namespace kinflow {
 

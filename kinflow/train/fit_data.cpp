@@ -9,9 +9,9 @@
 
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/check_columns.h"
 #include "kinflow/data/compare_scale.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/shared_rows.h"
 #include "kinflow/data/table.h"
 #include "kinflow/flow/standardization.h"

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/core/json_reader.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/safetensors.h"
 #include "kinflow/train/model.h"
 #include "kinflow/train/model_kind.h"

@@ -13,11 +13,11 @@
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/hash.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/core/input_file.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/output_folder.h"
 #include "kinflow/core/result_files.h"
-#include "kinflow/data/in_quotes.h"
 
 namespace kinflow {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <thread>
 
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/core/random.h"
-#include "kinflow/data/in_quotes.h"
 #include "kinflow/data/npy.h"
 #include "kinflow/data/write_table.h"
 #include "tests/data/helpers.h"

@@ -1,5 +1,6 @@
-// Fuzzes the readers of association results: any bytes give rows that are written and
-// read again without loss, and tests that can be clumped, or an InputError of one line.
+// Fuzzes the readers of association results: any bytes give rows that are written the
+// same again once they are read back, and tests that can be clumped, or an InputError
+// of one line.
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -13,13 +14,6 @@ namespace {
 
 using namespace kinflow;
 using fuzzed::require;
-
-/// Equal as far as a written number tells, which has eight digits; missing numbers are
-/// equal too.
-bool same(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  return a == b || std::abs(a - b) <= 1e-7 * std::abs(a) + 1e-300;
-}
 
 std::vector<Association> rows_of(AssociationReader& reader) {
   std::vector<Association> rows;
@@ -68,18 +62,14 @@ void check(const fuzzed::Folder& folder, const Genotypes& genotypes,
   AssociationReader reader(path, fields);
   const auto rows = rows_of(reader);
   const auto copy = folder.path("copy.tsv");
+  const auto written = format_associations(rows, reader.traits().size());
   AssociationWriter writer(copy, reader.traits());
-  writer.append(format_associations(rows, reader.traits().size()));
+  writer.append(written);
   writer.finish();
   check_clumps(path, fields, genotypes);
   AssociationReader again(copy);
   const auto copied = rows_of(again);
-  require(copied.size() == rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    require(same(copied[i].p, rows[i].p) && copied[i].people == rows[i].people);
-    require(same(copied[i].log10_p, rows[i].log10_p));
-    require(same(copied[i].chi_squared, rows[i].chi_squared));
-  }
+  require(format_associations(copied, reader.traits().size()) == written);
 }
 
 }  // namespace

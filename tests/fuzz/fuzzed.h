@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "kinflow/core/error.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 
 namespace kinflow::fuzzed {
 

@@ -10,7 +10,7 @@
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/hash.h"
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 #include "kinflow/data/shared_rows.h"
 #include "kinflow/images/split_images.h"
 #include "kinflow/train/images/image_fit.h"

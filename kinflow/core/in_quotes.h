@@ -7,8 +7,10 @@
 
 namespace kinflow {
 
-/// `text` in single quotes on one line: bytes outside printable UTF-8 as \x1f, long
-/// text cut after `max_bytes` with "...".
+/// `text` on one line: bytes outside printable UTF-8 as \x1f.
+std::string printable(std::string_view text);
+
+/// The same in single quotes, long text cut after `max_bytes` with "...".
 std::string in_quotes(std::string_view text, std::size_t max_bytes = 40);
 
 /// Names in quotes with commas between; after `most` of them "and 3 more".

@@ -1,5 +1,5 @@
 // UTF-8 checks and escapes.
-#include "kinflow/data/in_quotes.h"
+#include "kinflow/core/in_quotes.h"
 
 #include <fmt/format.h>
 
@@ -30,10 +30,9 @@ std::size_t printable_length(std::string_view text) {
   return overlong || surrogate || beyond || control ? 0 : length;
 }
 
-}  // namespace
-
-std::string in_quotes(std::string_view text, std::size_t max_bytes) {
-  std::string result = "'";
+// At most so many bytes of the text, "..." for the others.
+std::string up_to(std::string_view text, std::size_t max_bytes) {
+  std::string result;
   std::size_t used = 0;
   while (used < text.size()) {
     const std::string_view rest = text.substr(used);
@@ -48,7 +47,15 @@ std::string in_quotes(std::string_view text, std::size_t max_bytes) {
     }
   }
   if (used < text.size()) result += "...";
-  return result + "'";
+  return result;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) { return up_to(text, text.size()); }
+
+std::string in_quotes(std::string_view text, std::size_t max_bytes) {
+  return "'" + up_to(text, max_bytes) + "'";
 }
 
 std::string in_quotes(std::span<const std::string> names, std::size_t most) {
