@@ -9,8 +9,18 @@
 #include <utility>
 
 #include "kinflow/core/error.h"
+#include "kinflow/train/flow_choices.h"
 
 namespace kinflow::cli {
+namespace {
+
+constexpr const char* kVariedFlow = "auto";
+
+}  // namespace
+
+bool FitGiven::names_flow() const {
+  return (!flow.empty() && flow != kVariedFlow) || layers || bins || !hidden.empty();
+}
 
 FitRequest FitGiven::resolve() const {
   FitRequest made = request;
@@ -36,10 +46,15 @@ FitRequest FitGiven::resolve() const {
   train.patience = patience.value_or(defaults.patience);
   train.dependence_rate = dependence_rate.value_or(defaults.dependence_rate);
   train.schedule = chosen(schedule_names(), schedule);
-  made.flow.kind = chosen(flow_kind_names(), flow);
+  made.vary_flow = !names_flow();
+  if (!flow.empty() && flow != kVariedFlow) {
+    made.flow.kind = chosen(flow_kind_names(), flow);
+  }
+  made.flow.layers = layers.value_or(made.flow.kind == FlowKind::spline ? 3 : 8);
+  made.flow.bins = bins.value_or(made.flow.bins);
+  if (!hidden.empty()) made.flow.hidden = hidden;
   made.flow.permutation = chosen(permutation_names(), permutation);
   made.flow.permutation_seed = train.seed;
-  made.flow.layers = layers.value_or(made.flow.kind == FlowKind::spline ? 3 : 8);
   made.float64 = precision == "float64";
   return with_defaults(made);
 }
@@ -74,6 +89,14 @@ std::string valid_table(const FitChoice& choice) {
 const std::vector<EffectRule<FitChoice>>& fit_rules() {
   using Choice = FitChoice;
   static const std::vector<EffectRule<Choice>> rules = {
+      {{"--flow"},
+       "spline or affine beside --layers, --hidden and --bins",
+       [](const Choice& c) {
+         return c.typed.flow == kVariedFlow && c.typed.names_flow() ? "auto" : "";
+       }},
+      {{"--permutation"},
+       "--flow spline or --flow affine",
+       [](const Choice& c) { return c.request.vary_flow ? "flows of all kinds" : ""; }},
       {{"--bins", "--bound"},
        "--flow spline",
        [](const Choice& c) {
@@ -173,7 +196,8 @@ std::vector<IdleOption> find_idle_values(const CLI::App& verb,
       {"--memory-share", is_hybrid ? &replicas.memory_shares : &one_share},
       {"--start", &replicas.starts}};
   std::vector<IdleOption> idle;
-  std::int64_t stride = 1;  // replicas from a value of the list to the next one
+  // Replicas from a value of the list to the next one.
+  auto stride = std::ssize(flow_choices(request));
   for (const auto& [name, values] : lists) {
     const auto count = std::max<std::int64_t>(1, std::ssize(*values));
     const auto needed = 1 + stride * (count - 1);
@@ -229,21 +253,25 @@ void add_data_options(CLI::App& verb, FitGiven& given) {
 }
 
 void add_model_options(CLI::App& verb, FitGiven& given) {
-  auto& flow = given.request.flow;
-  add_choice(verb, "--flow", given.flow, flow_kind_names(), "Kind of flow");
+  verb.add_option("--flow", given.flow,
+                  "Kind of flow; auto: large and small splines and affine flows side "
+                  "by side, of which held-out rows choose (default: auto; spline with "
+                  "--valid, --grid or a size)")
+      ->check(one_of({kVariedFlow, "spline", "affine"}));
   verb.add_option("--layers", given.layers,
                   "Coupling layers (default: 3 for spline, 8 for affine)")
       ->check(integer_in(1, 1000));
-  add_list(verb, "--hidden", flow.hidden, "Widths of the networks, comma-separated")
+  add_list(verb, "--hidden", given.hidden,
+           "Widths of the networks, comma-separated (default: 64,64)")
       ->check(integer_in(1, 100'000));
-  verb.add_option("--bins", flow.bins, "Bins of the splines")
+  verb.add_option("--bins", given.bins, "Bins of the splines (default: 16)")
       ->check(integer_in(2, kMaximumSplineBins));
   verb.add_option(
           "--bound", given.request.bound,
           "Splines act on [-bound, bound] standard deviations (default: from data)")
       ->check(number_in(1e-3, 1e6));
   add_choice(verb, "--permutation", given.permutation, permutation_names(),
-             "Columns that a layer maps");
+             "Columns that a layer maps, of more than two");
   verb.add_option("--precision", given.precision, "Arithmetic of the flow")
       ->check(one_of({"float32", "float64"}));
 }
@@ -253,8 +281,8 @@ void add_training_options(CLI::App& verb, FitGiven& given) {
   auto& replicas = given.request.replicas;
   verb.add_option(
           "--replicas", replicas.count,
-          "Flows to train side by side, of which validation chooses (default: 8; "
-          "1 for each value of a grid and in a sweep)")
+          "Flows to train side by side, of which validation chooses (default: 16 of "
+          "several kinds, 8 of one kind, 1 for each value of a grid and in a sweep)")
       ->check(integer_in(1, kMostReplicas))
       ->default_str("");
   add_choice(verb, "--schedule", given.schedule, schedule_names(),

@@ -13,14 +13,17 @@ namespace kinflow::cli {
 struct FitGiven {
   FitRequest request;
   bool independent = false;
-  std::string schedule = "joint", flow = "spline", permutation = "alternating";
+  std::string schedule = "joint", flow, permutation = "random";
   std::string correlation = "per-block", precision = "float32";
   std::string estimator, split_by;
   DependenceGiven dependence;
   std::optional<MinusNine> minus_nine;
-  std::optional<std::int64_t> layers, patience;
+  std::optional<std::int64_t> layers, bins, patience;
+  std::vector<std::int64_t> hidden;
   std::optional<double> dependence_rate;
 
+  /// Whether the kind or the size of the flow was typed.
+  bool names_flow() const;
   /// The request, with defaults. InputError for choices that exclude each other.
   FitRequest resolve() const;
 };

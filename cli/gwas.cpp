@@ -178,14 +178,6 @@ void check_options(const GwasGiven& given, const GwasRequest& request,
 
 /// Defaults of the options of a flow.
 void prefer(const FitRequest& defaults, FitGiven& given) {
-  const auto name_of = [](const auto& names, auto value) {
-    return std::find_if(names.begin(), names.end(),
-                        [&](const auto& one) { return one.second == value; })
-        ->first;
-  };
-  given.flow = name_of(flow_kind_names(), defaults.flow.kind);
-  given.permutation = name_of(permutation_names(), defaults.flow.permutation);
-  given.layers = defaults.flow.layers;
   given.patience = defaults.train.patience;
   given.request.replicas = defaults.replicas;
 }
@@ -203,8 +195,7 @@ void add_options_of_flow(CLI::App& verb, FitGiven& given) {
   }
   const auto& replicas = given.request.replicas;
   for (const auto& [name, value] :
-       {std::pair{"--layers", fmt::format("{}", *given.layers)},
-        std::pair{"--patience", fmt::format("{}", *given.patience)},
+       {std::pair{"--patience", fmt::format("{}", *given.patience)},
         std::pair{"--weight-decay",
                   fmt::format("{}", fmt::join(replicas.weight_decays, ","))},
         std::pair{"--memory-share",

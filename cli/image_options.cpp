@@ -285,8 +285,8 @@ ImageFitRequest ImageFitGiven::resolve(const CLI::App& verb,
 
 void add_image_fit_options(CLI::App& verb, FitGiven& shared, ImageFitGiven& given) {
   tell_image_defaults(verb);
-  widen(verb, "--flow", shared.flow, {"spline", "affine", "glow"},
-        "Kind of flow; glow for images");
+  widen(verb, "--flow", shared.flow, {"auto", "spline", "affine", "glow"},
+        verb.get_option("--flow")->get_description() + "; glow for images");
   widen(verb, "--precision", shared.precision, {"float32", "float64", "mixed"},
         "Arithmetic of the flow; of images float32 or mixed (default: mixed on a GPU)");
   verb.get_option("table")->description(

@@ -51,15 +51,33 @@ std::string calibration_line(const Model& model) {
                      fmt::join(row_of(model.calibration->deviation, 0), ", "));
 }
 
+// The part of every member.
+std::vector<const ModelPart*> parts_of_members(const Model& model) {
+  std::vector<const ModelPart*> all;
+  for (const auto& part : model.parts) {
+    all.insert(all.end(), static_cast<std::size_t>(part.members()), &part);
+  }
+  return all;
+}
+
+bool is_decorrelated(const ModelPart& part) {
+  return part.standardization.decorrelation.defined();
+}
+
 nlohmann::json members_json(const Model& model) {
   auto members = nlohmann::json::array();
   const auto score_key = valid_score_key(valid_score_of(model.record));
+  const auto parts = parts_of_members(model);
   for (std::int64_t member = 0; member < model.members(); ++member) {
     const auto learned = model.dependence_of(member);
+    const auto& part = *parts[static_cast<std::size_t>(member)];
     members.push_back({{"replica", of_member(model, member, "replica")},
                        {"best_epoch", of_member(model, member, "best_epoch")},
                        {score_key, of_member(model, member, score_key)},
                        {"restarts", of_member(model, member, "restarts")},
+                       {"flow", to_json(part.flow->options())},
+                       {"parameters", part.flow->values().size(1)},
+                       {"decorrelated", is_decorrelated(part)},
                        {"calibration", calibration_json(model, member)},
                        {"typical_parameter", learned.typical_parameter()},
                        {"dependence_parameters", learned.parameters}});
@@ -67,13 +85,20 @@ nlohmann::json members_json(const Model& model) {
   return members;
 }
 
+// The one that maps rows to latents.
+const ModelPart& map_of(const Model& model) {
+  return model.map ? *model.map : model.parts.at(0);
+}
+
 void print_json(const Model& model, const std::string& run) {
+  const auto& map = map_of(model);
   const nlohmann::json json = {
       {"columns", model.columns},
       {"context_columns", model.context_columns},
       {"context_levels", model.context_levels},
-      {"flow", to_json(model.flow->options())},
-      {"parameters", model.flow->values().size(1)},
+      {"flow", to_json(map.flow->options())},
+      {"parameters", map.flow->values().size(1)},
+      {"decorrelated", is_decorrelated(map)},
       {"dependence", dependence_json(model.dependence)},
       {"members", members_json(model)},
       {"record", model.record},
@@ -94,18 +119,38 @@ std::string context_line(const Model& model) {
   return fmt::format("{}", fmt::join(columns, ", "));
 }
 
-std::string flow_line(const Model& model) {
-  const auto& options = model.flow->options();
+std::string flow_line(const ModelPart& part) {
+  const auto& options = part.flow->options();
   auto line = fmt::format(
       "{} coupling, {}, networks {}", name_of(flow_kind_names(), options.kind),
       counted(options.layers, "layer"), fmt::join(options.hidden, "-"));
-  if (options.kind == FlowKind::spline) {
-    line += fmt::format(", {} bins on +-{:.2f} sd", options.bins, options.bound);
+  if (options.kind == FlowKind::spline) line += fmt::format(", {} bins", options.bins);
+  if (is_decorrelated(part)) line += ", of uncorrelated columns";
+  return line + fmt::format(", {} weights", part.flow->values().size(1));
+}
+
+// Every kind once, with the number of its members where there are several.
+std::vector<std::string> flow_lines(const Model& model) {
+  std::vector<std::pair<std::string, std::int64_t>> kinds;
+  for (const auto& part : model.parts) {
+    const auto line = flow_line(part);
+    const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
+      return kind.first == line;
+    });
+    if (known == kinds.end()) {
+      kinds.emplace_back(line, part.members());
+    } else {
+      known->second += part.members();
+    }
   }
-  line += fmt::format(", {} weights", model.flow->values().size(1));
-  if (model.members() > 1)
-    line += fmt::format(" in each of {} members", model.members());
-  return line;
+  std::vector<std::string> lines;
+  for (const auto& [line, members] : kinds) {
+    lines.push_back(model.members() == 1
+                        ? line
+                        : fmt::format("{} of the members: {}", members, line));
+  }
+  if (model.map) lines.push_back("flow of all rows: " + flow_line(*model.map));
+  return lines;
 }
 
 // "0.0123", or "-" for a number that does not exist.
@@ -262,7 +307,7 @@ void print_text(const Model& model, const std::string& run) {
   };
   add("columns", fmt::format("{}", fmt::join(model.columns, ", ")));
   add("context", context_line(model));
-  add("flow", flow_line(model));
+  for (const auto& line : flow_lines(model)) add("flow", line);
   add("calibration", calibration_line(model));
   const auto& dependence = model.dependence;
   add("dependence", dependence.summary());

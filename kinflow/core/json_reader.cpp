@@ -121,6 +121,13 @@ auto JsonReader::list(const std::string& key, const Read& read) const {
   return values;
 }
 
+std::vector<JsonReader> JsonReader::objects(const std::string& key) const {
+  const auto place = prefix_.empty() ? key : prefix_ + "." + key;
+  return list(key, [&](const nlohmann::json& element) {
+    return JsonReader(element, source_, place);
+  });
+}
+
 std::vector<std::string> JsonReader::texts(const std::string& key) const {
   return list(key, [&](const nlohmann::json& element) {
     if (!element.is_string()) fail(key, "a list of texts", shown(element));

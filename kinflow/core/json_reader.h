@@ -20,6 +20,8 @@ class JsonReader {
   /// The object itself.
   const nlohmann::json& json() const { return json_; }
   JsonReader object(const std::string& key) const;
+  /// A list of objects.
+  std::vector<JsonReader> objects(const std::string& key) const;
   std::string text(const std::string& key) const;
   bool boolean(const std::string& key) const;
   std::int64_t integer(const std::string& key, std::int64_t low,

@@ -72,7 +72,7 @@ RowLaws make_row_laws(const Model& model, const DependenceRequest& request,
   }
   const auto labels = relations.labels;
   const auto notes = relations.notes;
-  const auto columns = model.flow->options().dimension;
+  const auto columns = std::ssize(model.columns);
   // The decay of time is part of the structure, and a member has its own.
   const bool has_own_decay =
       kind_of(request) == DependenceKind::time && instead.empty();

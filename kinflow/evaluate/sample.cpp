@@ -34,8 +34,7 @@ at::Tensor sample_dependent(const Model& model, const RowLaws& laws,
       pick_member(at::full({model.members()}, -std::log(members), at::kDouble), random);
   const auto& own = laws[static_cast<std::size_t>(member)];
   return model.member(member).from_latent(
-      own.law->sample(own.parameters, model.flow->options().dimension, random),
-      context);
+      own.law->sample(own.parameters, std::ssize(model.columns), random), context);
 }
 
 at::Tensor sample_given(const Model& model, const TableRows& observed,

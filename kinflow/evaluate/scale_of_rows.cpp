@@ -39,11 +39,11 @@ ColumnsView view_of(const at::Tensor& rows) {
 }  // namespace
 
 ScaleOfRows::ScaleOfRows(const Model& model)
-    : usual_(usual_columns(model.standardization, model.columns)) {
+    : usual_(usual_columns(model.parts.at(0).standardization, model.columns)) {
   for (auto& column : usual_) column.spread_counts = true;
   if (model.context_columns.empty()) return;
   usual_context_ =
-      usual_columns(model.context_standardization,
+      usual_columns(model.parts[0].context_standardization,
                     expanded_names(model.context_columns, model.context_levels));
   for (auto& column : usual_context_) {
     const auto& names = model.context_columns;

@@ -253,7 +253,7 @@ void warn_of_scale(const ScaleOfRows& scale, const std::string& source,
 class Draws {
  public:
   Draws(const Model& model, std::uint64_t seed)
-      : columns_(model.flow->options().dimension),
+      : columns_(std::ssize(model.columns)),
         latents_(seed, stream(Purpose::draws)),
         sources_(seed, stream(Purpose::draws, kSourceStream)) {
     for (std::int64_t member = 0; member < model.members(); ++member) {

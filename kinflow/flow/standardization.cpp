@@ -40,21 +40,45 @@ Standardization Standardization::from(const at::Tensor& data,
   return {.mean = mean, .deviation = square.sqrt() * largest};
 }
 
+std::optional<Standardization> Standardization::decorrelated(
+    const at::Tensor& data, const at::Tensor& weights) const {
+  const auto rows = apply(data);
+  const auto column = weights.defined() ? weights.clamp_min(0).unsqueeze(1)
+                                        : at::ones({data.size(0), 1}, data.options());
+  const auto total = column.sum();
+  const auto centred = rows - (rows * column).sum(0) / total;
+  const auto covariance = at::mm(centred.t(), centred * column) / total;
+  const auto [factor, failed] = at::linalg_cholesky_ex(covariance);
+  if (failed.item<int>() != 0) return {};
+  auto result = *this;
+  result.decorrelation = at::linalg_solve_triangular(
+      factor, at::eye(data.size(1), data.options()), /*upper=*/false);
+  return result;
+}
+
 Standardization Standardization::none(std::int64_t columns) {
   return {.mean = at::zeros({columns}, at::kDouble),
           .deviation = at::ones({columns}, at::kDouble)};
 }
 
 at::Tensor Standardization::apply(const at::Tensor& data) const {
-  return (data - mean) / deviation;
+  const auto scaled = (data - mean) / deviation;
+  return decorrelation.defined() ? at::mm(scaled, decorrelation.t()) : scaled;
 }
 
 at::Tensor Standardization::undo(const at::Tensor& standardized) const {
-  return standardized * deviation + mean;
+  const auto scaled = decorrelation.defined()
+                          ? at::linalg_solve_triangular(decorrelation.t(), standardized,
+                                                        /*upper=*/true, /*left=*/false)
+                          : standardized;
+  return scaled * deviation + mean;
 }
 
 double Standardization::log_abs_det() const {
-  return -deviation.log().sum().item<double>();
+  const double scaling = -deviation.log().sum().item<double>();
+  return decorrelation.defined()
+             ? scaling + decorrelation.diagonal().log().sum().item<double>()
+             : scaling;
 }
 
 double spline_bound_for(const at::Tensor& standardized, double information) {

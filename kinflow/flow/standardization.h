@@ -1,17 +1,22 @@
-// Centring and scaling of columns, always in float64, as the first step of a model.
+// Centring and scaling of columns, always in float64, as the first step of a model; on
+// request columns become uncorrelated too.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 
 namespace kinflow {
 
-/// standardised = (data - mean) / deviation, column by column. It is part of the model:
-/// its log-determinant belongs to the log-density.
+/// standardised = D (data - mean) / deviation. It is part of the model: its
+/// log-determinant belongs to the log-density.
 struct Standardization {
   at::Tensor mean;       ///< [p] float64
   at::Tensor deviation;  ///< [p] float64, positive
+  /// D, [p, p] float64, lower triangular with a positive diagonal; undefined: the
+  /// identity.
+  at::Tensor decorrelation = {};
 
   /// Weighted mean and standard deviation of the columns of data [n, p] float64, n >=
   /// 2, none of them constant. A mean outside the data's range, which negative weights
@@ -20,12 +25,17 @@ struct Standardization {
   /// @param weights [n] float64, or undefined for equal ones
   static Standardization from(const at::Tensor& data, const at::Tensor& weights = {});
 
+  /// The same with a decorrelation: the standardised columns of data [n, p] are
+  /// uncorrelated. Nothing where their correlations have no Cholesky factor.
+  std::optional<Standardization> decorrelated(const at::Tensor& data,
+                                              const at::Tensor& weights = {}) const;
+
   /// Leaves every number as it is.
   static Standardization none(std::int64_t columns);
 
   at::Tensor apply(const at::Tensor& data) const;
   at::Tensor undo(const at::Tensor& standardized) const;
-  /// log |det| of apply() for one row: minus the sum of the logs of the deviations.
+  /// log |det| of apply() for one row.
   double log_abs_det() const;
 };
 

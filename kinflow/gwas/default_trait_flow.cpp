@@ -5,9 +5,7 @@ namespace kinflow {
 
 FitRequest default_trait_flow(bool adjusted) {
   FitRequest request;
-  request.flow.kind = FlowKind::affine;
-  request.flow.layers = 12;
-  request.flow.permutation = Permutation::random;
+  request.vary_flow = true;
   DependenceRequest dependence;
   if (adjusted) dependence.relationships = {"of the people"};
   request.train = default_train_options(dependence);

@@ -13,7 +13,7 @@
 #include "kinflow/evaluate/recovered_correlations.h"
 #include "kinflow/reproduce/study.h"
 #include "kinflow/train/cuda_backend.h"
-#include "kinflow/train/training_group.h"
+#include "kinflow/train/fold_groups.h"
 
 namespace kinflow {
 namespace {
@@ -66,7 +66,10 @@ void run_method(const StudySet& set, const Method& method,
   take_threads();
   auto ready = set.rows_for(method);
   const auto valid = ready.rows.valid;
-  TrainingGroup group(method.runs, std::move(ready.rows), std::move(ready.dependence));
+  FoldGroups groups;
+  groups.all.push_back(std::make_unique<TrainingGroup>(
+      method.runs, std::move(ready.rows), std::move(ready.dependence)));
+  auto& group = *groups.all.front();
   train(group.trainer(), stop);
   take_threads();
 
@@ -76,7 +79,8 @@ void run_method(const StudySet& set, const Method& method,
   WarningList warnings;
   warnings.all = trainer.take_warnings();
   const nlohmann::json record = {{"request", {}}, {"data_hash", ""}};
-  auto learned = group.finish(group.run_of(best), record, warnings).model.dependence;
+  auto learned =
+      finish_held_out(groups, group.run_of(best), record, warnings).model.dependence;
   report(fmt::format("{}, {}", set.name, method.name), warnings.all, trainer, logger);
   if (method.keeps_trained) {
     learned = group.dependence().with_parameters(trainer.best_parameters(best));

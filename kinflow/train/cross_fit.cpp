@@ -19,6 +19,7 @@
 #include "kinflow/core/version.h"
 #include "kinflow/flow/density.h"
 #include "kinflow/train/fit_inference.h"
+#include "kinflow/train/flow_choices.h"
 
 namespace kinflow {
 namespace {
@@ -29,17 +30,21 @@ struct HeldOut {
   at::Tensor log_densities;  // [n], by the members of each row's fold
 };
 
+using Members = std::vector<std::vector<TrainedFlow>>;
+
 // The members of each fold, the best first.
-std::vector<std::vector<std::int64_t>> choose_members(const CrossFit& fit,
-                                                      Logger& logger) {
-  std::vector<std::vector<std::int64_t>> members;
+Members choose_members(const CrossFit& fit, Logger& logger) {
+  Members members;
   std::size_t missing = 0;
-  for (const auto& group : fit.groups) {
-    members.push_back(group->ranked_replicas(fit.run));
-    const auto wanted = std::min(static_cast<std::size_t>(fit.request.per_fold),
-                                 group->replicas_of(fit.run).size());
-    missing += wanted - std::min(wanted, members.back().size());
-    members.back().resize(std::min(wanted, members.back().size()));
+  const auto& groups = fit.groups;
+  const auto replicas =
+      static_cast<std::size_t>(groups.replicas_of(fit.run)) / groups.folds();
+  const auto wanted =
+      std::min(static_cast<std::size_t>(fit.request.per_fold), replicas);
+  for (std::size_t fold = 0; fold < groups.folds(); ++fold) {
+    auto& own = members.emplace_back(groups.ranked(fold, fit.run));
+    missing += wanted - std::min(wanted, own.size());
+    own.resize(std::min(wanted, own.size()));
   }
   if (missing > 0) {
     logger.warning(fmt::format("flows diverged for good: the model lacks {}",
@@ -48,79 +53,90 @@ std::vector<std::vector<std::int64_t>> choose_members(const CrossFit& fit,
   return members;
 }
 
-HeldOut score_held_out(const CrossFit& fit,
-                       const std::vector<std::vector<std::int64_t>>& members) {
+HeldOut score_held_out(const CrossFit& fit, const Members& members) {
   const auto rows = fit.rows.train.data.size(0), columns = fit.rows.train.data.size(1);
   HeldOut all{.latents = {.latents = at::empty({rows, columns}, at::kDouble),
                           .log_abs_det = at::empty({rows}, at::kDouble)},
               .log_densities = at::empty({rows}, at::kDouble)};
   for (std::size_t fold = 0; fold < members.size(); ++fold) {
-    const auto& group = *fit.groups[fold];
     const auto places =
         at::tensor(fit.plan.held_out_rows(static_cast<std::int64_t>(fold)), at::kLong);
-    const auto found = group.latents_of(group.rows().valid);
-    const auto best = members[fold].front();
-    all.latents.latents.index_copy_(0, places, found.latents[best]);
-    all.latents.log_abs_det.index_copy_(0, places, found.log_abs_det[best]);
-    const auto chosen = at::tensor(members[fold], at::kLong);
-    all.log_densities.index_copy_(
-        0, places,
-        mixture_log_density(
-            standard_normal_log_density(found.latents.index_select(0, chosen)) +
-            found.log_abs_det.index_select(0, chosen)));
+    std::vector<at::Tensor> densities;
+    for (const auto& part : fit.groups.parts_of_model(fold, members[fold])) {
+      const auto& valid = fit.groups.of(fold, 0).rows().valid;
+      const auto found = part.latents(valid.data, valid.context);
+      if (densities.empty()) {
+        all.latents.latents.index_copy_(0, places, found.latents[0]);
+        all.latents.log_abs_det.index_copy_(0, places, found.log_abs_det[0]);
+      }
+      densities.push_back(standard_normal_log_density(found.latents) +
+                          found.log_abs_det);
+    }
+    all.log_densities.index_copy_(0, places, mixture_log_density(at::cat(densities)));
   }
   return all;
 }
 
-// The replica, counted within the run, and the epoch with the lowest mean score over
-// the folds. One that diverged for good in a fold is not taken.
+// The flow, by its place in its run, and the epoch with the lowest mean score over the
+// folds. One that diverged for good in a fold is not taken.
 struct Choice {
-  std::int64_t replica = 0;
+  std::size_t kind = 0;
+  std::int64_t number = 0;
   std::int64_t epoch = 0;
 };
 
 Choice choose_by_folds(const CrossFit& fit) {
-  const auto replicas =
-      static_cast<std::int64_t>(fit.groups.front()->replicas_of(fit.run).size());
-  std::int64_t epochs = 0;
-  for (const auto& group : fit.groups) {
-    epochs = std::max(epochs, group->trainer().epochs_done());
-  }
-  // [replica, epoch]; a fold that stopped earlier stays at its last score.
-  auto sums = at::zeros({replicas, epochs + 1}, at::kDouble);
-  auto* sum = sums.data_ptr<double>();
-  for (const auto& group : fit.groups) {
-    const auto& trainer = group->trainer();
-    const auto& history = trainer.history();
-    const auto first = group->replicas_of(fit.run).front();
-    for (std::int64_t replica = 0; replica < replicas; ++replica) {
-      for (std::int64_t epoch = 0; epoch <= epochs; ++epoch) {
-        const auto known = std::min(epoch, trainer.epochs_done());
-        const double score = history[static_cast<std::size_t>(
-                                         known * trainer.replicas() + first + replica)]
-                                 .valid_nll_nats;
-        const bool is_sound =
-            std::isfinite(score) && !trainer.has_failed(first + replica);
-        sum[replica * (epochs + 1) + epoch] +=
-            is_sound ? score : std::numeric_limits<double>::infinity();
+  const auto& groups = fit.groups;
+  const double share = 1 / static_cast<double>(groups.folds());
+  Choice choice;
+  double lowest = std::numeric_limits<double>::infinity();
+  for (std::size_t kind = 0; kind < groups.kinds; ++kind) {
+    for (const auto replica : groups.of(0, kind).replicas_of(fit.run)) {
+      // A fold that stopped earlier stays at its last score.
+      std::vector<double> means;
+      for (std::size_t fold = 0; fold < groups.folds(); ++fold) {
+        const auto& trainer = groups.of(fold, kind).trainer();
+        const auto last = trainer.epochs_done();
+        const auto score_at = [&](std::int64_t epoch) {
+          const double score =
+              trainer
+                  .history()[static_cast<std::size_t>(
+                      std::min(epoch, last) * trainer.replicas() + replica)]
+                  .valid_nll_nats;
+          return std::isfinite(score) && !trainer.has_failed(replica)
+                     ? score
+                     : std::numeric_limits<double>::infinity();
+        };
+        const double end = means.empty() ? 0 : means.back();
+        const auto known = std::max(means.size(), static_cast<std::size_t>(last) + 1);
+        means.resize(known, end);
+        for (std::size_t epoch = 0; epoch < known; ++epoch) {
+          means[epoch] += share * score_at(static_cast<std::int64_t>(epoch));
+        }
       }
+      const auto best = std::min_element(means.begin(), means.end());
+      if (*best >= lowest) continue;
+      lowest = *best;
+      choice = {.kind = kind,
+                .number = groups.of(0, kind).number_of(replica),
+                .epoch = best - means.begin()};
     }
   }
-  const auto lowest = sums.argmin().item<std::int64_t>();
-  return {.replica = lowest / (epochs + 1), .epoch = lowest % (epochs + 1)};
+  return choice;
 }
 
 // One flow trained on all rows. The rows judge nothing here: the number of epochs is
 // known.
 std::unique_ptr<TrainingGroup> refit(const CrossFit& fit, const Choice& choice) {
   auto request = fit.request;
+  const auto flow = flow_choices(request)[choice.kind];
+  request.flow = flow.flow;
   request.train.patience = kManySteps;
   auto rows = fit.rows;
   rows.valid = rows.train;
   auto group = std::make_unique<TrainingGroup>(
       std::vector{std::move(request)}, std::move(rows), fit.dependence,
-      TrainingParts{.frame = fit.groups.front()->frame(),
-                    .replicas = {choice.replica}});
+      TrainingPart{.decorrelate = flow.decorrelate, .replicas = {choice.number}});
   while (group->trainer().epochs_done() < choice.epoch) {
     if (fit.stop != nullptr && *fit.stop) {
       throw Interrupted(
@@ -188,25 +204,13 @@ std::optional<Calibration> spread_of_location(const CrossValidation& scores,
       .deviation = at::full({members, columns}, std::sqrt(1 + 1 / worth), at::kDouble)};
 }
 
-nlohmann::json member_json(const TrainingGroup& group, std::size_t fold,
-                           std::int64_t first, std::int64_t replica,
-                           const std::string& score_key) {
-  const auto& trainer = group.trainer();
-  return {{"fold", fold + 1},
-          {"replica", replica - first},
-          {"best_epoch", trainer.best_epoch(replica)},
-          {score_key, trainer.best_valid_nll(replica)},
-          {"skipped_steps", trainer.skipped_steps(replica)},
-          {"restarts", trainer.restarts(replica)}};
-}
-
 }  // namespace
 
 FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
                            Logger& logger) {
   const c10::NoGradGuard no_grad;
   const auto members = choose_members(fit, logger);
-  for (const auto& group : fit.groups) group->restore_best();
+  for (const auto& group : fit.groups.all) group->restore_best();
   const auto held_out = score_held_out(fit, members);
   const auto choice = choose_by_folds(fit);
   const auto on_all_rows = refit_or_warn(fit, choice, logger);
@@ -220,50 +224,42 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
   const auto parameters = likely_parameters(fit.dependence, fit.request,
                                             held_out.latents.latents, start, logger);
 
-  const auto& frame = fit.groups.front()->frame();
   FitResult result{.model = {.columns = fit.rows.columns,
                              .context_columns = fit.request.data.context,
                              .context_levels = fit.rows.train.context_levels,
-                             .standardization = frame.standardization,
-                             .context_standardization = frame.context_standardization,
-                             .flow = {},
+                             .parts = {},
                              .dependence = fit.dependence.with_parameters(parameters),
                              .record = {}},
+                   .epochs = fit.groups.epochs(fit.run),
                    .best_epoch = choice.epoch,
                    .valid_score = fit.valid_score};
   auto& model = result.model;
   model.minus_nine = fit.rows.minus_nine;
-  if (on_all_rows) model.map = select_replicas(on_all_rows->flow(), {0}, at::kCPU);
+  if (on_all_rows) model.map = on_all_rows->part_of_model({0});
 
-  std::vector<at::Tensor> weights;
-  std::int64_t skipped = 0, restarts = 0, lost = 0;
+  std::int64_t skipped = 0;
   double score = 0;
   const auto score_key = valid_score_key(result.valid_score);
   auto described = nlohmann::json::array();
   for (std::size_t fold = 0; fold < members.size(); ++fold) {
-    const auto& group = *fit.groups[fold];
-    const auto first = group.replicas_of(fit.run).front();
-    for (const auto replica : members[fold]) {
-      weights.push_back(group.flow().values()[replica].cpu());
-      described.push_back(member_json(group, fold, first, replica, score_key));
-      skipped += group.trainer().skipped_steps(replica);
+    for (auto& part : fit.groups.parts_of_model(fold, members[fold])) {
+      model.parts.push_back(std::move(part));
     }
-    score += group.trainer().best_valid_nll(members[fold].front()) /
+    for (const auto& member : members[fold]) {
+      described.push_back(fit.groups.describe(fold, member, score_key));
+      skipped += fit.groups.trainer_of(fold, member).skipped_steps(member.replica);
+    }
+    const auto& best = members[fold].front();
+    score += fit.groups.trainer_of(fold, best).best_valid_nll(best.replica) /
              static_cast<double>(fit.plan.folds);
-    restarts += group.restarts(fit.run);
-    lost += group.lost_replicas(fit.run);
-    result.epochs = std::max(result.epochs, group.epochs(fit.run));
   }
-  model.flow =
-      std::make_unique<Flow>(frame.flow, std::vector<std::uint64_t>(weights.size(), 0),
-                             weights.front().scalar_type(), at::kCPU);
-  model.flow->values().copy_(at::stack(weights));
-  model.further_parameters.assign(weights.size() - 1, model.dependence.parameters);
+  model.further_parameters.assign(static_cast<std::size_t>(model.members() - 1),
+                                  model.dependence.parameters);
   result.valid_nll_nats = score;
   result.cross_validation = cross_validate(fit, held_out.log_densities, parameters);
   const auto& validated = *result.cross_validation;
   model.calibration =
-      spread_of_location(validated, model.members(), frame.flow.dimension, logger);
+      spread_of_location(validated, model.members(), std::ssize(model.columns), logger);
   model.record = {{"kinflow_version", version()},
                   {"request", record["request"]},
                   {"data_hash", record["data_hash"]},
@@ -274,11 +270,11 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
                   {"valid_score", name_of(valid_score_names(), result.valid_score)},
                   {"epochs", result.epochs},
                   {"best_epoch", choice.epoch},
-                  {"best_replica", choice.replica},
+                  {"best_replica", choice.number},
                   {score_key, score},
                   {"skipped_steps", skipped},
-                  {"restarts", restarts},
-                  {"lost_replicas", lost},
+                  {"restarts", fit.groups.restarts(fit.run)},
+                  {"lost_replicas", fit.groups.lost_replicas(fit.run)},
                   {"members", std::move(described)},
                   {"cross_validation",
                    {{"nll_nats", validated.nll_nats},
@@ -287,7 +283,7 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
                     {"units", validated.units},
                     {"worth_of_rows", validated.worth_of_rows},
                     {"held_out", fit.plan.note}}},
-                  {"map", {{"replica", choice.replica}, {"epochs", choice.epoch}}}};
+                  {"map", {{"replica", choice.number}, {"epochs", choice.epoch}}}};
   if (fit.request.inference) {
     add_inference(fit.dependence, parameters, held_out.latents, model, logger);
   }

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "kinflow/train/fit.h"
+#include "kinflow/train/fold_groups.h"
 #include "kinflow/train/fold_plan.h"
-#include "kinflow/train/training_group.h"
 
 namespace kinflow {
 
 struct CrossFit {
-  std::vector<std::unique_ptr<TrainingGroup>>& groups;  ///< trained, one for each fold
+  const FoldGroups& groups;  ///< trained
   std::int64_t run;
   const FitRequest& request;
   const FitRows& rows;  ///< all
@@ -28,8 +28,8 @@ struct CrossFit {
 /// The mixture of the best flows of every fold. Its dependence parameters, their errors
 /// and tests come from the latents of held-out rows, each under the best flow of the
 /// fold that holds it out, and so does the cross-validated NLL. A flow is trained on
-/// all rows, with the replica's options and the number of epochs that did best over the
-/// folds.
+/// all rows, with the kind, the replica's options and the number of epochs that did
+/// best over the folds.
 FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
                            Logger& logger);
 

@@ -22,7 +22,10 @@ namespace kinflow {
 /// `baseline`.
 struct FitRequest {
   DataRequest data;
-  FlowOptions flow;             ///< dimension and context are taken from the data
+  FlowOptions flow;  ///< dimension and context are taken from the data
+  /// Without a validation table the replicas take flows of several kinds in turn, in
+  /// place of `flow`: see flow_choices().
+  bool vary_flow = false;
   std::optional<double> bound;  ///< of the splines; not given: from the data
   bool float64 = false;
   bool inference = true;    ///< standard errors and tests at the end
@@ -55,6 +58,7 @@ SharedTrainOptions default_train_options(const DependenceRequest& dependence,
 struct ReplicaPlan {
   TrainOptions options;
   std::uint64_t weights_seed = 0;
+  std::size_t kind = 0;  ///< among the flows that vary
 };
 std::vector<ReplicaPlan> plan_replicas(const FitRequest& request);
 

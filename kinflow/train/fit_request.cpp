@@ -7,6 +7,7 @@
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/random.h"
 #include "kinflow/train/fit.h"
+#include "kinflow/train/flow_choices.h"
 #include "kinflow/train/names.h"
 
 namespace kinflow {
@@ -95,6 +96,8 @@ FitRequest with_defaults(FitRequest request) {
     train.grid = kind == DependenceKind::blocks ? kRhoGrid : kLambdaGrid;
   }
   if (!data.valid_table.empty()) data.folds = 1;
+  request.vary_flow =
+      request.vary_flow && data.valid_table.empty() && train.schedule != Schedule::grid;
   if (data.folds != 1 && request.ensemble != 1) {
     throw InputError(
         "--ensemble: expected --valid or --folds 1, found several folds, whose best "
@@ -110,8 +113,11 @@ FitRequest with_defaults(FitRequest request) {
   }
   auto& replicas = request.replicas;
   if (replicas.count == 0) {
-    replicas.count = train.schedule == Schedule::grid ? 1 : kDefaultReplicas;
+    replicas.count = train.schedule == Schedule::grid ? 1
+                     : request.vary_flow              ? kVariedReplicas
+                                                      : kDefaultReplicas;
   }
+  request.vary_flow = request.vary_flow && replicas.count > 1;
   const auto fill = [](std::vector<double>& list, const std::vector<double>& values) {
     if (list.empty()) list = values;
   };
@@ -134,10 +140,13 @@ std::vector<ReplicaPlan> plan_replicas(const FitRequest& request) {
     rest /= values.size();
     return value;
   };
+  const auto kinds = flow_choices(request).size();
   std::vector<ReplicaPlan> plans;
   for (std::int64_t replica = 0; replica < given.count; ++replica) {
     TrainOptions options{request.train, {}};
     auto rest = static_cast<std::size_t>(replica);
+    const auto kind = rest % kinds;
+    rest /= kinds;
     options.learning_rate = next(rest, given.learning_rates);
     // The dependence learns at the same pace in all of them.
     if (options.learning_rate > 0) {
@@ -152,9 +161,10 @@ std::vector<ReplicaPlan> plan_replicas(const FitRequest& request) {
     const auto seed = options.seed;
     plans.push_back(
         {.options = std::move(options),
-         .weights_seed =
-             replica == 0 ? seed
-                          : Random(seed, stream(Purpose::replicas, replica)).next()});
+         .weights_seed = replica == 0
+                             ? seed
+                             : Random(seed, stream(Purpose::replicas, replica)).next(),
+         .kind = kind});
   }
   return plans;
 }
@@ -177,6 +187,7 @@ nlohmann::json to_json(const FitRequest& request) {
         {"allow_ties", data.allow_ties}}},
       {"dependence", to_json(data.dependence)},
       {"flow", to_json(request.flow)},
+      {"vary_flow", request.vary_flow},
       {"float64", request.float64},
       {"inference", request.inference},
       {"ensemble", request.ensemble},
@@ -225,6 +236,7 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
     request.bound = reader.object("flow").number("bound", 1e-3, 1e6);
   }
   request.flow = flow_options_from(JsonReader(flow, source, "flow"));
+  request.vary_flow = json.contains("vary_flow") && reader.boolean("vary_flow");
   request.float64 = reader.boolean("float64");
   request.inference = reader.boolean("inference");
   request.ensemble = reader.integer("ensemble", 1, kLargestEnsemble);

@@ -15,8 +15,10 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/random.h"
+#include "kinflow/core/workers.h"
 #include "kinflow/dependence/families.h"
 #include "kinflow/train/cross_fit.h"
+#include "kinflow/train/flow_choices.h"
 
 namespace kinflow {
 namespace {
@@ -32,7 +34,38 @@ std::vector<FitRequest> requests_of_fold(std::vector<FitRequest> requests,
   return requests;
 }
 
-std::string prefix_of(std::size_t fold) { return fmt::format("fold{}.", fold + 1); }
+// The replicas of every run that have a kind of flow; empty where there is one kind.
+std::vector<std::int64_t> replicas_of_kind(const FitRequest& request,
+                                           std::size_t kind) {
+  std::vector<std::int64_t> own;
+  if (!request.vary_flow) return own;
+  const auto plans = plan_replicas(request);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].kind == kind) own.push_back(static_cast<std::int64_t>(i));
+  }
+  return own;
+}
+
+// With the flow of a kind in place of flows that vary.
+std::vector<FitRequest> requests_of_kind(std::vector<FitRequest> requests,
+                                         const FlowChoice& choice) {
+  for (auto& request : requests) request.flow = choice.flow;
+  return requests;
+}
+
+// Epoch by epoch; what was in order stays so.
+void sort_by_epochs(std::vector<EpochRecord>& records) {
+  std::stable_sort(records.begin(), records.end(),
+                   [](const auto& a, const auto& b) { return a.epoch < b.epoch; });
+}
+
+bool all_diverged(const TrainingGroup& group) {
+  const auto& trainer = group.trainer();
+  for (std::int64_t i = 0; i < trainer.replicas(); ++i) {
+    if (!trainer.has_failed(i)) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -41,40 +74,61 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, Logger& logger)
   const auto& shared = requests_.at(0);
   const auto& data = shared.data;
   const auto device = find_device(shared.device);
-  set_threads(shared.threads);
   rows_ = read_fit_rows(data, shared.flow);
   notes_ = rows_.relations.notes;
   const auto make_dependence = [&](const DependenceRequest& dependence, FitRows& rows) {
+    // Groups take threads away from tensors.
+    set_threads(shared.threads);
     return make_fitted_dependence(dependence, shared.train.schedule, rows, device,
                                   logger);
+  };
+  const auto choices = flow_choices(shared);
+  groups_.kinds = choices.size();
+  std::optional<FlowFrame> frame;  // of several folds
+  const auto add_groups = [&](const std::vector<FitRequest>& runs, const FitRows& rows,
+                              const FittedDependence& dependence) {
+    for (std::size_t kind = 0; kind < choices.size(); ++kind) {
+      groups_.all.push_back(std::make_unique<TrainingGroup>(
+          requests_of_kind(runs, choices[kind]), rows, dependence,
+          TrainingPart{.frame = frame,
+                       .decorrelate = choices[kind].decorrelate,
+                       .replicas = replicas_of_kind(shared, kind)}));
+    }
   };
   const auto folds = folds_of(data, rows_);
   if (folds == 1) {
     if (!rows_.has_valid_table) hold_out(data, shared.train.seed, rows_);
     check_training_rows(data, rows_);
-    auto dependence = make_dependence(data.dependence, rows_);
-    groups_.push_back(
-        std::make_unique<TrainingGroup>(requests_, rows_, std::move(dependence)));
+    const auto dependence = make_dependence(data.dependence, rows_);
+    add_groups(requests_, rows_, dependence);
   } else {
     check_training_rows(data, rows_);
     plan_ = plan_folds(data, rows_, folds, shared.train.seed);
     auto all = rows_;
     dependence_ = make_dependence(data.dependence, all);
-    const auto frame = make_frame(shared, rows_.train, *dependence_.law);
+    frame = make_frame(shared, rows_.train, *dependence_.law);
     // Decompositions of parts of a matrix serve this fit alone.
     auto of_part = data.dependence;
     of_part.cache = "none";
     for (std::int64_t fold = 0; fold < plan_.folds; ++fold) {
       auto rows = rows_of_fold(rows_, plan_, fold);
       check_row_count(data, rows);
-      auto dependence = make_dependence(of_part, rows);
-      groups_.push_back(std::make_unique<TrainingGroup>(
-          requests_of_fold(requests_, fold), std::move(rows), std::move(dependence),
-          TrainingParts{.frame = frame}));
+      const auto dependence = make_dependence(of_part, rows);
+      add_groups(requests_of_fold(requests_, fold), rows, dependence);
     }
     rows_.relations = {};
   }
-  for (std::size_t group = 0; group < groups_.size(); ++group) add_to_history(group, 0);
+  for (std::int64_t run = 0; run < std::ssize(requests_); ++run) check_ensemble(run);
+  for (std::size_t i = 0; i < groups_.all.size(); ++i) add_to_history(i, 0);
+}
+
+void FoldedTraining::check_ensemble(std::int64_t run) const {
+  const auto trained = groups_.replicas_of(run), wanted = request(run).ensemble;
+  if (wanted <= trained) return;
+  throw InputError(
+      fmt::format("--ensemble: expected at most {}, the number of flows that this run "
+                  "trains, found {}",
+                  trained, wanted));
 }
 
 const FitRequest& FoldedTraining::request(std::int64_t run) const {
@@ -82,7 +136,7 @@ const FitRequest& FoldedTraining::request(std::int64_t run) const {
 }
 
 void FoldedTraining::describe(Logger& logger) const {
-  const auto& first = *groups_.front();
+  const auto& first = groups_.of(0, 0);
   const auto& law = folds() == 1 ? *first.dependence().law : *dependence_.law;
   for (const auto& note : notes_) logger.info(note);
   if (!law.description().empty()) logger.info(law.description());
@@ -104,6 +158,9 @@ void FoldedTraining::describe(Logger& logger) const {
         fmt::format("{}, {}", counted(rows_.train.data.size(0), "row"), parameters));
     logger.info(plan_.note);
   }
+  if (groups_.kinds > 1) {
+    logger.info("flows to choose from: " + described(flow_choices(requests_.front())));
+  }
   if (rows_.dropped_rows > 0) {
     logger.info(counted(rows_.dropped_rows, "row") + " with missing values left out");
   }
@@ -111,31 +168,65 @@ void FoldedTraining::describe(Logger& logger) const {
 }
 
 bool FoldedTraining::finished() const {
-  return std::all_of(groups_.begin(), groups_.end(),
+  return std::all_of(groups_.all.begin(), groups_.all.end(),
                      [](const auto& group) { return group->trainer().finished(); });
 }
 
 void FoldedTraining::add_to_history(std::size_t group, std::size_t first) {
-  const auto& own = groups_[group]->trainer().history();
-  for (auto i = first; i < own.size(); ++i) {
-    history_.push_back(own[i]);
-    history_.back().fold = static_cast<std::int64_t>(group);
+  const auto& own = *groups_.all[group];
+  const auto& records = own.trainer().history();
+  for (auto i = first; i < records.size(); ++i) {
+    history_.push_back(records[i]);
+    history_.back().fold = static_cast<std::int64_t>(group / groups_.kinds);
+    history_.back().replica = own.number_of(records[i].replica);
   }
 }
 
 void FoldedTraining::run_epoch() {
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    auto& trainer = groups_[i]->trainer();
+  std::vector<std::size_t> unfinished;
+  bool share_cores = true;
+  for (std::size_t i = 0; i < groups_.all.size(); ++i) {
+    const auto& trainer = groups_.all[i]->trainer();
     if (trainer.finished()) continue;
-    const auto known = trainer.history().size();
-    trainer.run_epoch();
-    add_to_history(i, known);
+    unfinished.push_back(i);
+    share_cores = share_cores && trainer.uses_own_team();
+  }
+  std::vector<std::string> failures(unfinished.size());
+  const auto train = [&](std::int64_t turn, std::int64_t /*thread*/) {
+    const auto place = static_cast<std::size_t>(turn);
+    try {
+      groups_.all[unfinished[place]]->trainer().run_epoch();
+    } catch (const NumericalError& error) {
+      failures[place] = error.what();
+    }
+  };
+  std::vector<std::size_t> known;
+  for (const auto group : unfinished) {
+    known.push_back(groups_.all[group]->trainer().history().size());
+  }
+  if (share_cores) {
+    shared_workers().run(std::ssize(unfinished), train);
+  } else {
+    for (std::int64_t i = 0; i < std::ssize(unfinished); ++i) train(i, 0);
+  }
+  for (std::size_t i = 0; i < unfinished.size(); ++i) {
+    add_to_history(unfinished[i], known[i]);
+  }
+  for (std::size_t i = 0; i < unfinished.size(); ++i) {
+    if (failures[i].empty()) continue;
+    // A fold can do without one kind of flow.
+    const auto fold = unfinished[i] / groups_.kinds;
+    bool is_lost = true;
+    for (std::size_t kind = 0; kind < groups_.kinds; ++kind) {
+      is_lost = is_lost && all_diverged(groups_.of(fold, kind));
+    }
+    if (is_lost) throw NumericalError(failures[i]);
   }
 }
 
 std::int64_t FoldedTraining::epochs_done() const {
   std::int64_t last = 0;
-  for (const auto& group : groups_) {
+  for (const auto& group : groups_.all) {
     last = std::max(last, group->trainer().epochs_done());
   }
   return last;
@@ -143,7 +234,7 @@ std::int64_t FoldedTraining::epochs_done() const {
 
 std::int64_t FoldedTraining::earliest_end() const {
   std::int64_t last = 0;
-  for (const auto& group : groups_) {
+  for (const auto& group : groups_.all) {
     last = std::max(last, group->trainer().earliest_end());
   }
   return last;
@@ -151,7 +242,7 @@ std::int64_t FoldedTraining::earliest_end() const {
 
 ValidScore FoldedTraining::valid_score() const {
   const bool is_weighted =
-      std::any_of(groups_.begin(), groups_.end(), [](const auto& group) {
+      std::any_of(groups_.all.begin(), groups_.all.end(), [](const auto& group) {
         return group->trainer().valid_score() == ValidScore::weighted;
       });
   return is_weighted ? ValidScore::weighted : ValidScore::rows;
@@ -159,33 +250,46 @@ ValidScore FoldedTraining::valid_score() const {
 
 std::vector<EpochRecord> FoldedTraining::history(std::int64_t run) const {
   std::vector<EpochRecord> own;
-  for (std::size_t fold = 0; fold < groups_.size(); ++fold) {
-    for (auto record : groups_[fold]->history(run)) {
-      record.fold = static_cast<std::int64_t>(fold);
+  for (std::size_t i = 0; i < groups_.all.size(); ++i) {
+    for (auto record : groups_.all[i]->history(run)) {
+      record.fold = static_cast<std::int64_t>(i / groups_.kinds);
       own.push_back(record);
     }
   }
-  std::stable_sort(own.begin(), own.end(),
-                   [](const auto& a, const auto& b) { return a.epoch < b.epoch; });
+  sort_by_epochs(own);
   return own;
 }
 
 std::vector<std::string> FoldedTraining::take_warnings() {
   std::vector<std::string> all;
-  for (std::size_t fold = 0; fold < groups_.size(); ++fold) {
-    for (const auto& warning : groups_[fold]->trainer().take_warnings()) {
-      all.push_back(folds() == 1 ? warning
-                                 : fmt::format("fold {}, {}", fold + 1, warning));
+  for (std::size_t i = 0; i < groups_.all.size(); ++i) {
+    for (const auto& warning : groups_.all[i]->trainer().take_warnings()) {
+      all.push_back(folds() == 1
+                        ? warning
+                        : fmt::format("fold {}, {}", i / groups_.kinds + 1, warning));
     }
   }
   return all;
 }
 
+TrainedFlow FoldedTraining::best_flow(std::size_t fold) const {
+  TrainedFlow best;
+  double lowest = std::numeric_limits<double>::infinity();
+  for (std::size_t kind = 0; kind < groups_.kinds; ++kind) {
+    const auto& trainer = groups_.of(fold, kind).trainer();
+    const auto replica = trainer.best_replica();
+    const double score = trainer.best_valid_nll(replica);
+    if (score < lowest) best = {kind, replica};
+    lowest = std::min(lowest, score);
+  }
+  return best;
+}
+
 std::string FoldedTraining::status_line() const {
   double now = 0, best = 0, typical = 0;
-  for (const auto& group : groups_) {
-    const auto& trainer = group->trainer();
-    const auto replica = trainer.best_replica();
+  for (std::size_t fold = 0; fold < groups_.folds(); ++fold) {
+    const auto [kind, replica] = best_flow(fold);
+    const auto& trainer = groups_.of(fold, kind).trainer();
     const auto& history = trainer.history();
     const auto& last = history[history.size() -
                                static_cast<std::size_t>(trainer.replicas() - replica)];
@@ -194,64 +298,73 @@ std::string FoldedTraining::status_line() const {
     best += share * trainer.best_valid_nll(replica);
     typical += share * last.typical_parameter;
   }
-  const auto& first = groups_.front()->trainer();
+  const auto& first = groups_.of(0, 0);
   auto line = fmt::format(
       "{} {} (best {}{})", valid_score_label(valid_score()), format_nats(now),
       format_nats(best),
-      folds() == 1 ? fmt::format(" at {}", first.best_epoch(first.best_replica()))
+      folds() == 1 ? fmt::format(" at {}", first.trainer().best_epoch(
+                                               first.trainer().best_replica()))
                    : fmt::format(", {} folds", folds()));
-  const auto name = groups_.front()->dependence().learned.typical_name();
+  const auto name = first.dependence().learned.typical_name();
   if (!name.empty()) line += fmt::format(", typical {} {:.3f}", name, typical);
   return line;
 }
 
+std::string FoldedTraining::prefix_of(std::size_t group) const {
+  const auto fold =
+      folds() == 1 ? "" : fmt::format("fold{}.", group / groups_.kinds + 1);
+  return groups_.kinds == 1 ? fold
+                            : fold + fmt::format("kind{}.", group % groups_.kinds + 1);
+}
+
 NamedTensors FoldedTraining::state() {
-  if (folds() == 1) return groups_.front()->trainer().state();
   NamedTensors all;
-  for (std::size_t fold = 0; fold < groups_.size(); ++fold) {
-    for (auto& [name, tensor] : groups_[fold]->trainer().state()) {
-      all[prefix_of(fold) + name] = tensor;
+  for (std::size_t i = 0; i < groups_.all.size(); ++i) {
+    for (auto& [name, tensor] : groups_.all[i]->trainer().state()) {
+      all[prefix_of(i) + name] = tensor;
     }
   }
   return all;
 }
 
 void FoldedTraining::restore(const NamedTensors& state, const std::string& source) {
-  for (std::size_t fold = 0; fold < groups_.size(); ++fold) {
-    const auto prefix = folds() == 1 ? std::string() : prefix_of(fold);
+  for (std::size_t i = 0; i < groups_.all.size(); ++i) {
+    const auto prefix = prefix_of(i);
     NamedTensors own;
     for (const auto& [name, tensor] : state) {
       if (name.starts_with(prefix)) own[name.substr(prefix.size())] = tensor;
     }
-    groups_[fold]->trainer().restore(own, source);
+    groups_.all[i]->trainer().restore(own, source);
   }
   history_.clear();
-  for (std::size_t fold = 0; fold < groups_.size(); ++fold) add_to_history(fold, 0);
-  std::stable_sort(history_.begin(), history_.end(),
-                   [](const auto& a, const auto& b) { return a.epoch < b.epoch; });
+  for (std::size_t i = 0; i < groups_.all.size(); ++i) add_to_history(i, 0);
+  sort_by_epochs(history_);
 }
 
 bool FoldedTraining::has_failed(std::int64_t run) const {
-  return std::any_of(groups_.begin(), groups_.end(),
-                     [&](const auto& group) { return group->has_failed(run); });
+  for (std::size_t fold = 0; fold < groups_.folds(); ++fold) {
+    const auto best = groups_.ranked(fold, run).front();
+    if (groups_.trainer_of(fold, best).has_failed(best.replica)) return true;
+  }
+  return false;
 }
 
 RunScore FoldedTraining::score(std::int64_t run) const {
   RunScore mean;
   double epochs = 0;
   const double share = 1 / static_cast<double>(folds());
-  for (const auto& group : groups_) {
-    const auto& trainer = group->trainer();
-    const auto replica = group->best_replica(run);
+  for (std::size_t fold = 0; fold < groups_.folds(); ++fold) {
+    const auto [kind, replica] = groups_.ranked(fold, run).front();
+    const auto& trainer = groups_.of(fold, kind).trainer();
     const auto best = trainer.best_epoch(replica);
     mean.valid_nll_nats += share * trainer.best_valid_nll(replica);
     mean.typical_parameter +=
         share *
         trainer.history()[static_cast<std::size_t>(best * trainer.replicas() + replica)]
             .typical_parameter;
-    mean.epochs = std::max(mean.epochs, group->epochs(run));
     epochs += share * static_cast<double>(best);
   }
+  mean.epochs = groups_.epochs(run);
   mean.best_epoch = std::llround(epochs);
   return mean;
 }
@@ -266,7 +379,7 @@ double FoldedTraining::best_score() const {
 
 FitResult FoldedTraining::finish(std::int64_t run, const nlohmann::json& record,
                                  Logger& logger, const std::atomic<bool>* stop) {
-  if (folds() == 1) return groups_.front()->finish(run, record, logger);
+  if (folds() == 1) return finish_held_out(groups_, run, record, logger);
   return finish_cross_fit({.groups = groups_,
                            .run = run,
                            .request = request(run),

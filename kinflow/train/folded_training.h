@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kinflow/train/fit.h"
+#include "kinflow/train/fold_groups.h"
 #include "kinflow/train/fold_plan.h"
-#include "kinflow/train/training_group.h"
 
 namespace kinflow {
 
@@ -22,8 +22,9 @@ struct RunScore {
   double typical_parameter = 0;
 };
 
-/// The replicas of one or more runs, in every fold the same ones on other rows. Folds
-/// take their epochs in turn, each on all cores or the whole GPU.
+/// The replicas of one or more runs, in every fold the same ones on other rows. Groups
+/// of replicas that train on the process's own team share its cores; others take their
+/// epochs in turn, each on all cores or the whole GPU.
 class FoldedTraining {
  public:
   /// Reads and checks all input; InputError before any training.
@@ -31,11 +32,8 @@ class FoldedTraining {
   FoldedTraining(std::vector<FitRequest> requests, Logger& logger);
 
   const FitRequest& request(std::int64_t run) const;
-  std::int64_t folds() const { return static_cast<std::int64_t>(groups_.size()); }
-  /// The training of one fold.
-  TrainingGroup& group(std::int64_t fold) {
-    return *groups_.at(static_cast<std::size_t>(fold));
-  }
+  std::int64_t folds() const { return static_cast<std::int64_t>(groups_.folds()); }
+  const FoldGroups& groups() const { return groups_; }
   /// What the training is about to do, so that a wrong column or a lost row is seen.
   void describe(Logger& logger) const;
 
@@ -73,13 +71,18 @@ class FoldedTraining {
 
  private:
   void add_to_history(std::size_t group, std::size_t first);
+  /// What the names of a group's tensors begin with in state().
+  std::string prefix_of(std::size_t group) const;
+  /// The best flow of a fold, of all runs.
+  TrainedFlow best_flow(std::size_t fold) const;
+  void check_ensemble(std::int64_t run) const;
 
   std::vector<FitRequest> requests_;
   FitRows rows_;  // of several folds: all of them, none held out, without relations
   FoldPlan plan_;
   FittedDependence dependence_;     // of several folds: of all rows
   std::vector<std::string> notes_;  // about the relations of rows, for the user
-  std::vector<std::unique_ptr<TrainingGroup>> groups_;  // one for each fold
+  FoldGroups groups_;
   std::vector<EpochRecord> history_;
 };
 

@@ -23,6 +23,44 @@ at::Tensor as_double(const at::Tensor& tensor) {
 
 }  // namespace
 
+ModelPart ModelPart::select(const std::vector<std::int64_t>& members,
+                            at::Device device) const {
+  ModelPart selected{.standardization = standardization,
+                     .context_standardization = context_standardization,
+                     .flow = std::make_unique<Flow>(
+                         flow->options(), std::vector<std::uint64_t>(members.size(), 0),
+                         flow->values().scalar_type(), device)};
+  const c10::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    selected.flow->values()[static_cast<std::int64_t>(i)].copy_(
+        flow->values()[members[i]]);
+  }
+  return selected;
+}
+
+at::Tensor ModelPart::row_log_densities(const at::Tensor& data,
+                                        const at::Tensor& context) const {
+  const auto densities =
+      row_log_density(*flow, standardized(standardization, data, *flow),
+                      standardized(context_standardization, context, *flow));
+  return as_double(densities) + standardization.log_abs_det();
+}
+
+LatentResult ModelPart::latents(const at::Tensor& data,
+                                const at::Tensor& context) const {
+  const auto result =
+      all_latents(*flow, standardized(standardization, data, *flow),
+                  standardized(context_standardization, context, *flow));
+  return {.latents = as_double(result.latents),
+          .log_abs_det = as_double(result.log_abs_det) + standardization.log_abs_det()};
+}
+
+std::int64_t Model::members() const {
+  std::int64_t sum = 0;
+  for (const auto& part : parts) sum += part.members();
+  return sum;
+}
+
 LearnedDependence Model::dependence_of(std::int64_t member) const {
   auto result = dependence;
   if (member > 0) {
@@ -35,20 +73,21 @@ Model Model::member(std::int64_t member) const {
   Model single{.columns = columns,
                .context_columns = context_columns,
                .context_levels = context_levels,
-               .standardization = standardization,
-               .context_standardization = context_standardization,
-               .flow = select_replicas(*flow, {member}, flow->values().device()),
+               .parts = {},
                .dependence = dependence_of(member),
                .record = {}};
   single.minus_nine = minus_nine;
   if (calibration) single.calibration = calibration->of_replicas({member});
+  auto part = parts.begin();
+  while (member >= part->members()) member -= (part++)->members();
+  single.parts.push_back(part->select({member}, part->flow->values().device()));
   return single;
 }
 
 Model Model::single() const {
   auto one = member(0);
   if (map) {
-    one.flow = select_replicas(*map, {0}, map->values().device());
+    one.parts[0] = map->select({0}, map->flow->values().device());
     one.calibration.reset();
   }
   return one;
@@ -61,21 +100,23 @@ at::Tensor Model::row_log_density(const at::Tensor& data,
     return mixture_log_density(standard_normal_log_density(result.latents) +
                                result.log_abs_det);
   }
-  const auto densities =
-      kinflow::row_log_density(*flow, standardized(standardization, data, *flow),
-                               standardized(context_standardization, context, *flow));
-  return mixture_log_density(as_double(densities)) + standardization.log_abs_det();
+  std::vector<at::Tensor> densities;
+  for (const auto& part : parts) {
+    densities.push_back(part.row_log_densities(data, context));
+  }
+  return mixture_log_density(at::cat(densities));
 }
 
 LatentResult Model::member_latents(const at::Tensor& data,
                                    const at::Tensor& context) const {
-  const auto result =
-      all_latents(*flow, standardized(standardization, data, *flow),
-                  standardized(context_standardization, context, *flow));
-  LatentResult own{
-      .latents = as_double(result.latents),
-      .log_abs_det = as_double(result.log_abs_det) + standardization.log_abs_det()};
-  return calibration ? calibration->apply(own) : own;
+  std::vector<at::Tensor> latents, log_abs_dets;
+  for (const auto& part : parts) {
+    auto own = part.latents(data, context);
+    latents.push_back(std::move(own.latents));
+    log_abs_dets.push_back(std::move(own.log_abs_det));
+  }
+  LatentResult all{.latents = at::cat(latents), .log_abs_det = at::cat(log_abs_dets)};
+  return calibration ? calibration->apply(all) : all;
 }
 
 LatentResult Model::to_latent(const at::Tensor& data, const at::Tensor& context) const {
@@ -89,22 +130,10 @@ at::Tensor Model::from_latent(const at::Tensor& latents,
   if (members() > 1 || map) return single().from_latent(latents, context);
   const auto own =
       calibration ? calibration->undo(latents.unsqueeze(0)) : latents.unsqueeze(0);
+  const auto& [standardization, context_standardization, flow] = parts.front();
   const auto data = all_data(*flow, own.to(flow->values().options()),
                              standardized(context_standardization, context, *flow));
   return standardization.undo(as_double(data[0]));
-}
-
-std::unique_ptr<Flow> select_replicas(const Flow& flow,
-                                      const std::vector<std::int64_t>& replicas,
-                                      at::Device device) {
-  auto selected = std::make_unique<Flow>(flow.options(),
-                                         std::vector<std::uint64_t>(replicas.size(), 0),
-                                         flow.values().scalar_type(), device);
-  const c10::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < replicas.size(); ++i) {
-    selected->values()[static_cast<std::int64_t>(i)].copy_(flow.values()[replicas[i]]);
-  }
-  return selected;
 }
 
 at::Tensor mixture_log_density(const at::Tensor& log_densities) {

@@ -24,22 +24,40 @@ namespace kinflow {
 /// Members of a model at most.
 inline constexpr std::int64_t kLargestEnsemble = 1000;
 
+/// Flows of one architecture, a replica for each member of a model, and how they see
+/// rows.
+struct ModelPart {
+  Standardization standardization;
+  Standardization context_standardization;  ///< empty tensors without context
+  std::unique_ptr<Flow> flow;
+
+  std::int64_t members() const { return flow->replicas(); }
+  /// Some of its members, in the order given.
+  ModelPart select(const std::vector<std::int64_t>& members, at::Device device) const;
+  /// Log-densities in nats of every row by itself, [K, n] float64; the arguments are
+  /// those of Model::row_log_density().
+  at::Tensor row_log_densities(const at::Tensor& data, const at::Tensor& context) const;
+  /// Latents [K, n, p] and log-determinants [K, n], float64, the standardisation's
+  /// included.
+  LatentResult latents(const at::Tensor& data, const at::Tensor& context) const;
+};
+
 /// The law of one data set: a mixture with equal weights of K members. A member is a
-/// flow with dependence parameters of its own; columns, standardisation and the
-/// structure of the dependence are common to all.
+/// flow with dependence parameters of its own; columns and the structure of the
+/// dependence are common to all.
 struct Model {
   std::vector<std::string> columns;
   std::vector<std::string> context_columns;
   CategoryLevels context_levels = {};  ///< of the context columns that are text
-  Standardization standardization;
-  Standardization context_standardization;  ///< empty tensors without context
-  std::unique_ptr<Flow> flow;  ///< one replica for each member, the best first
+  /// Their members one after the other are those of the model. Of a model whose flows
+  /// were trained on the same rows there is one, with the best member first.
+  std::vector<ModelPart> parts;
   /// Of each member's latents, where independent rows gave one.
   std::optional<Calibration> calibration = {};
   LearnedDependence dependence;  ///< with the parameters of the first member
   /// One flow of all rows, where a single map to latents is needed and the members have
-  /// seen parts of the rows only; null: the first member serves.
-  std::unique_ptr<Flow> map = {};
+  /// seen parts of the rows only; not given: the first member serves.
+  std::optional<ModelPart> map = {};
   /// Dependence parameters of the members after the first, each as many as
   /// `dependence` has.
   std::vector<std::vector<double>> further_parameters = {};
@@ -47,8 +65,8 @@ struct Model {
   /// Of tables that the model is used on, as that of the training table.
   MinusNineRule minus_nine = {.content_decides = false};
 
-  at::ScalarType type() const { return flow->values().scalar_type(); }
-  std::int64_t members() const { return flow->replicas(); }
+  at::ScalarType type() const { return parts.at(0).flow->values().scalar_type(); }
+  std::int64_t members() const;
   /// The dependence with the parameters of a member.
   LearnedDependence dependence_of(std::int64_t member) const;
   /// A member by itself, as a model of one without a record.
@@ -68,11 +86,6 @@ struct Model {
   /// Data in original units [n, p] float64 from latents [n, p] of single().
   at::Tensor from_latent(const at::Tensor& latents, const at::Tensor& context) const;
 };
-
-/// A flow of some of the replicas of another, in the order given.
-std::unique_ptr<Flow> select_replicas(const Flow& flow,
-                                      const std::vector<std::int64_t>& replicas,
-                                      at::Device device);
 
 /// The log-density of a mixture with equal weights from those of its K members:
 /// [K, ...] -> [...].

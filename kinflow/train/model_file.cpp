@@ -27,11 +27,18 @@ namespace {
 // where there are several the tensors of the flow and the dependence have a leading
 // axis of members. The calibration always has it. In format 3 the key `context_levels`
 // has the categories of context columns. In format 4 the key `has_map` says whether
-// there are tensors `map.*` of one more flow.
+// there are tensors `map.*` of one more flow. In format 5 the key `parts` has the flow
+// and the number of members of each part, `map` the flow of all rows where there is
+// one, and the names of their tensors begin with `part1.`, `part2.`, ..., `map.`.
 constexpr std::int64_t kFormatOfOneMember = 1;
 constexpr std::int64_t kFormatOfMembers = 2;
 constexpr std::int64_t kFormatOfLevels = 3;
-constexpr std::int64_t kFormatVersion = 4;
+constexpr std::int64_t kFormatOfMap = 4;
+constexpr std::int64_t kFormatVersion = 5;
+
+std::string prefix_of_part(std::size_t part) {
+  return fmt::format("part{}.", part + 1);
+}
 
 // The shape of a tensor that every member has.
 std::vector<std::int64_t> shape_for(std::int64_t members,
@@ -123,6 +130,19 @@ Standardization standardization_from(const NamedTensors& tensors,
       .deviation =
           expect_tensor(tensors, name + ".deviation", {columns}, at::kDouble, path)};
   check_location(standardization.mean, standardization.deviation, name, path);
+  const auto matrix = name + ".decorrelation";
+  if (tensors.count(matrix) > 0) {
+    const auto factor =
+        expect_tensor(tensors, matrix, {columns, columns}, at::kDouble, path);
+    if (!at::isfinite(factor).all().item<bool>() ||
+        !factor.diagonal().gt(0).all().item<bool>() ||
+        !at::equal(factor, factor.tril())) {
+      throw InputError(path + ": tensor '" + matrix +
+                       "': expected a finite lower triangular matrix with a positive "
+                       "diagonal");
+    }
+    standardization.decorrelation = factor;
+  }
   return standardization;
 }
 
@@ -143,7 +163,7 @@ std::optional<Calibration> calibration_from(const NamedTensors& tensors,
   return calibration;
 }
 
-// @param part  what the names of its tensors begin with, "flow." or "map."
+// @param part  what the names of its tensors begin with, as "flow."
 std::unique_ptr<Flow> flow_from(const FlowOptions& options, std::int64_t members,
                                 const NamedTensors& tensors, const std::string& part,
                                 const std::string& path, at::Device device,
@@ -183,36 +203,115 @@ std::unique_ptr<Flow> flow_from(const FlowOptions& options, std::int64_t members
   return flow;
 }
 
+struct PartReader {
+  const NamedTensors& tensors;
+  const std::string& path;
+  at::Device device;
+  std::optional<at::ScalarType> arithmetic;
+
+  std::unique_ptr<Flow> flow(const FlowOptions& options, std::int64_t members,
+                             const std::string& prefix) const {
+    return flow_from(options, members, tensors, prefix, path, device, arithmetic);
+  }
+  // @param prefix  of the names of its tensors
+  ModelPart part(const FlowOptions& options, std::int64_t members,
+                 const std::string& prefix) const {
+    ModelPart part{.standardization = standardization_from(
+                       tensors, prefix + "standardization", options.dimension, path),
+                   .context_standardization = {},
+                   .flow = flow(options, members, prefix + "flow.")};
+    if (options.context > 0) {
+      part.context_standardization = standardization_from(
+          tensors, prefix + "context_standardization", options.context, path);
+    }
+    return part;
+  }
+};
+
+// The parts, and in formats with one the flow of all rows.
+void read_parts(const JsonReader& json, std::int64_t version, const PartReader& reader,
+                Model& model) {
+  if (version < kFormatVersion) {
+    const auto members = version == kFormatOfOneMember
+                             ? std::int64_t{1}
+                             : json.integer("members", 1, kLargestEnsemble);
+    const auto options = flow_options_from(json.object("flow"));
+    model.parts.push_back(reader.part(options, members, ""));
+    if (version == kFormatOfMap && json.boolean("has_map")) {
+      model.map = model.parts[0].select({0}, reader.device);
+      model.map->flow = reader.flow(options, 1, "map.");
+    }
+    return;
+  }
+  for (const auto& described : json.objects("parts")) {
+    model.parts.push_back(reader.part(flow_options_from(described.object("flow")),
+                                      described.integer("members", 1, kLargestEnsemble),
+                                      prefix_of_part(model.parts.size())));
+  }
+  if (model.parts.empty() || model.members() > kLargestEnsemble) {
+    throw InputError(fmt::format("{}: key 'parts': expected 1 to {} members, found {}",
+                                 reader.path, kLargestEnsemble, model.members()));
+  }
+  if (json.json().contains("map")) {
+    model.map = reader.part(flow_options_from(json.object("map")), 1, "map.");
+  }
+}
+
+void check_dimensions(const Model& model, const std::string& path) {
+  const auto context = expanded_names(model.context_columns, model.context_levels);
+  const auto check = [&](const ModelPart& part) {
+    const auto& options = part.flow->options();
+    if (std::ssize(model.columns) == options.dimension &&
+        std::ssize(context) == options.context) {
+      return;
+    }
+    throw InputError(path + ": column names do not match the flow's dimension");
+  };
+  for (const auto& part : model.parts) check(part);
+  if (model.map) check(*model.map);
+}
+
 }  // namespace
 
 void save_model(const std::string& path, const Model& model) {
   NamedTensors tensors;
   const auto members = model.members();
   const c10::NoGradGuard no_grad;
-  const auto add_flow = [&](const std::string& part, const Flow& flow) {
+  const auto add = [&](const std::string& name, const Standardization& by) {
+    tensors[name + ".mean"] = by.mean;
+    tensors[name + ".deviation"] = by.deviation;
+    if (by.decorrelation.defined()) tensors[name + ".decorrelation"] = by.decorrelation;
+  };
+  const auto add_part = [&](const std::string& prefix, const ModelPart& part) {
+    const auto& flow = *part.flow;
     for (const auto& slot : flow.slots()) {
-      tensors[part + slot.name] = flow.values()
-                                      .narrow(1, slot.offset, slot.count)
-                                      .reshape(shape_for(flow.replicas(), slot.shape));
+      tensors[prefix + "flow." + slot.name] =
+          flow.values()
+              .narrow(1, slot.offset, slot.count)
+              .reshape(shape_for(flow.replicas(), slot.shape));
+    }
+    add(prefix + "standardization", part.standardization);
+    if (!model.context_columns.empty()) {
+      add(prefix + "context_standardization", part.context_standardization);
     }
   };
-  add_flow("flow.", *model.flow);
-  if (model.map) add_flow("map.", *model.map);
-  const auto add = [&](const std::string& name,
-                       const Standardization& standardization) {
-    tensors[name + ".mean"] = standardization.mean;
-    tensors[name + ".deviation"] = standardization.deviation;
-  };
-  add("standardization", model.standardization);
-  if (!model.context_columns.empty()) {
-    add("context_standardization", model.context_standardization);
+  const auto& first = model.parts.at(0);
+  const bool has_parts = model.parts.size() > 1 || model.map ||
+                         first.standardization.decorrelation.defined();
+  if (has_parts) {
+    for (std::size_t i = 0; i < model.parts.size(); ++i) {
+      add_part(prefix_of_part(i), model.parts[i]);
+    }
+    if (model.map) add_part("map.", *model.map);
+  } else {
+    add_part("", first);
   }
   if (model.calibration) {
     tensors["calibration.mean"] = model.calibration->mean;
     tensors["calibration.deviation"] = model.calibration->deviation;
   }
   const bool is_plain = members == 1 && !model.calibration;
-  const bool has_levels = !model.context_levels.empty() || model.map;
+  const bool has_levels = !model.context_levels.empty() || has_parts;
   auto parameters = model.dependence.parameters;
   for (const auto& further : model.further_parameters) {
     parameters.insert(parameters.end(), further.begin(), further.end());
@@ -222,21 +321,29 @@ void save_model(const std::string& path, const Model& model) {
           .view(shape_for(members, {static_cast<std::int64_t>(
                                        model.dependence.parameters.size())}));
   nlohmann::json description = {
-      {"format_version", model.map    ? kFormatVersion
+      {"format_version", has_parts    ? kFormatVersion
                          : has_levels ? kFormatOfLevels
                          : is_plain   ? kFormatOfOneMember
                                       : kFormatOfMembers},
       {"columns", model.columns},
       {"context_columns", model.context_columns},
-      {"flow", to_json(model.flow->options())},
       {"dependence", to_json(model.dependence)},
       {"minus_nine",
        {{"meaning", name_of(minus_nine_names(), model.minus_nine.meaning)},
         {"value_columns", model.minus_nine.value_columns}}},
       {"record", model.record}};
-  if (!is_plain || has_levels) description["members"] = members;
   if (has_levels) description["context_levels"] = model.context_levels;
-  if (model.map) description["has_map"] = true;
+  if (has_parts) {
+    auto& parts = description["parts"] = nlohmann::json::array();
+    for (const auto& part : model.parts) {
+      parts.push_back(
+          {{"flow", to_json(part.flow->options())}, {"members", part.members()}});
+    }
+    if (model.map) description["map"] = to_json(model.map->flow->options());
+  } else {
+    description["flow"] = to_json(first.flow->options());
+    if (!is_plain || has_levels) description["members"] = members;
+  }
   save_tensors(path, metadata_of(description), tensors);
 }
 
@@ -247,21 +354,15 @@ Model load_model(const std::string& path, at::Device device,
       read_description(metadata, ModelKind::table, kFormatVersion, path);
   const JsonReader json(description, path);
   const auto version = json.integer("format_version", 1, kFormatVersion);
-  const auto members = version == kFormatOfOneMember
-                           ? std::int64_t{1}
-                           : json.integer("members", 1, kLargestEnsemble);
-  const auto options = flow_options_from(json.object("flow"));
-  Model model{
-      .columns = json.texts("columns"),
-      .context_columns = json.texts("context_columns"),
-      .standardization =
-          standardization_from(tensors, "standardization", options.dimension, path),
-      .context_standardization = {},
-      .flow = flow_from(options, members, tensors, "flow.", path, device, arithmetic),
-      .dependence = learned_dependence_from(json.object("dependence"), path),
-      .record = description.value("record", nlohmann::json::object())};
+  Model model{.columns = json.texts("columns"),
+              .context_columns = json.texts("context_columns"),
+              .parts = {},
+              .dependence = learned_dependence_from(json.object("dependence"), path),
+              .record = description.value("record", nlohmann::json::object())};
+  read_parts(json, version, {tensors, path, device, arithmetic}, model);
   name_scores(model.record);
-  model.calibration = calibration_from(tensors, members, options.dimension, path);
+  model.calibration = calibration_from(tensors, model.members(),
+                                       model.parts[0].flow->options().dimension, path);
   if (model.calibration && version == kFormatOfOneMember) {
     throw InputError(path + ": expected format 2 with a calibration, found format 1");
   }
@@ -272,21 +373,10 @@ Model load_model(const std::string& path, at::Device device,
   }
   read_parameters(tensors, path, model);
   check_names(model.columns, model.context_columns, path);
-  if (version >= kFormatVersion && json.boolean("has_map")) {
-    model.map = flow_from(options, 1, tensors, "map.", path, device, arithmetic);
-  }
   if (version >= kFormatOfLevels) {
     model.context_levels = context_levels_from(json, model.context_columns, path);
   }
-  const auto context = expanded_names(model.context_columns, model.context_levels);
-  if (static_cast<std::int64_t>(model.columns.size()) != options.dimension ||
-      static_cast<std::int64_t>(context.size()) != options.context) {
-    throw InputError(path + ": column names do not match the flow's dimension");
-  }
-  if (options.context > 0) {
-    model.context_standardization =
-        standardization_from(tensors, "context_standardization", options.context, path);
-  }
+  check_dimensions(model, path);
   return model;
 }
 

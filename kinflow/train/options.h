@@ -69,14 +69,17 @@ struct OwnTrainOptions {
 struct TrainOptions : SharedTrainOptions, OwnTrainOptions {};
 
 inline constexpr std::int64_t kDefaultReplicas = 8;
+inline constexpr std::int64_t kVariedReplicas = 16;  ///< where flows differ in kind
 inline constexpr std::int64_t kMostReplicas = 100'000;
 
 /// The replicas of one fit, of which validation chooses, and the values from which
 /// plan_replicas() in fit.h gives each its OwnTrainOptions. Each has its own initial
-/// weights. They take the values below in turn, the learning rates first. A list that
+/// weights. They take the values below in turn, the learning rates first, or before
+/// these the kinds of flows. A list that
 /// is empty gets its defaults from with_defaults().
 struct ReplicaOptions {
-  /// With schedule `grid` so many for each value. 0: kDefaultReplicas, one with a grid.
+  /// With schedule `grid` so many for each value. 0: kDefaultReplicas or
+  /// kVariedReplicas, one with a grid.
   std::int64_t count = 0;
   std::vector<double> learning_rates = {};  ///< 0.01 and 0.03
   /// Memory: 0.001 and 0.01, others 0.001.

@@ -30,6 +30,19 @@ const char* law_of(Schedule schedule) {
   return schedule == Schedule::grid ? "one correlation" : "as requested";
 }
 
+// What rows are worth where nothing is known of the dependence, [n] on the CPU.
+at::Tensor usual_worth(const FitRequest& request, const Dependence& law) {
+  const auto parameters =
+      law.default_parameters().unsqueeze(0).to(find_device(request.device));
+  return law.row_worth(parameters).view({law.rows()}).cpu();
+}
+
+double bound_for(const FitRequest& request, const at::Tensor& standardized,
+                 const at::Tensor& worth) {
+  return request.bound.value_or(
+      spline_bound_for(standardized, std::max(worth.sum().item<double>(), 0.0)));
+}
+
 }  // namespace
 
 nlohmann::json new_run_record(const FitRequest& request) {
@@ -64,41 +77,54 @@ std::string group_key(const FitRequest& request) {
   for (const auto* own : {"estimator", "dependence_rate", "prior", "grid"}) {
     train.erase(own);
   }
-  json.erase("replicas");
+  // Where flows differ in kind all runs of a group have each kind.
+  if (request.vary_flow) {
+    json["replicas"] = request.replicas.count;
+  } else {
+    json.erase("replicas");
+  }
   train["schedule"] = law_of(request.train.schedule);
   return json.dump();
 }
 
 FlowFrame make_frame(const FitRequest& request, const TableRows& train,
                      const Dependence& law) {
-  const auto device = find_device(request.device);
-  const auto weights = law.row_worth(law.default_parameters().unsqueeze(0).to(device))
-                           .view({law.rows()})
-                           .cpu();
+  const auto worth = usual_worth(request, law);
   FlowFrame frame{.standardization = request.standardize
-                                         ? Standardization::from(train.data, weights)
+                                         ? Standardization::from(train.data, worth)
                                          : Standardization::none(train.data.size(1)),
-                  .context_standardization = {},
-                  .flow = request.flow};
+                  .context_standardization = {}};
   if (train.context.defined()) {
     frame.context_standardization = Standardization::from(train.context);
   }
-  frame.flow.dimension = train.data.size(1);
-  frame.flow.context = train.context.defined() ? train.context.size(1) : 0;
-  frame.flow.bound = request.bound.value_or(
-      spline_bound_for(frame.standardization.apply(train.data),
-                       std::max(weights.sum().item<double>(), 0.0)));
+  frame.bound = bound_for(request, frame.standardization.apply(train.data), worth);
   return frame;
 }
 
 TrainingGroup::TrainingGroup(std::vector<FitRequest> requests, FitRows rows,
-                             FittedDependence dependence, TrainingParts parts)
+                             FittedDependence dependence, const TrainingPart& part)
     : requests_(std::move(requests)),
       rows_(std::move(rows)),
       dependence_(std::move(dependence)),
-      frame_(parts.frame ? std::move(*parts.frame)
-                         : make_frame(requests_.at(0), rows_.train, *dependence_.law)) {
-  prepare(parts.replicas);
+      frame_(part.frame ? *part.frame
+                        : make_frame(requests_.at(0), rows_.train, *dependence_.law)) {
+  if (part.decorrelate) decorrelate();
+  prepare(part.replicas);
+}
+
+void TrainingGroup::decorrelate() {
+  const auto& rows = rows_.train.data;
+  const auto worth = usual_worth(requests_.at(0), *dependence_.law);
+  // Held-out rows would be fitted by correlations that they are part of.
+  const auto found = frame_.standardization.decorrelated(rows, worth);
+  if (!found) return;
+  frame_.standardization = *found;
+  frame_.bound = bound_for(requests_.at(0), found->apply(rows), worth);
+}
+
+at::Tensor TrainingGroup::ready(const at::Tensor& values,
+                                const Standardization& by) const {
+  return values.defined() ? by.apply(values).to(flow_->values().options()) : values;
 }
 
 void TrainingGroup::prepare(const std::vector<std::int64_t>& chosen) {
@@ -115,32 +141,29 @@ void TrainingGroup::prepare(const std::vector<std::int64_t>& chosen) {
   std::vector<TrainOptions> replicas;
   std::vector<std::uint64_t> seeds;
   for (const auto& request : requests_) {
-    first_replica_.push_back(static_cast<std::int64_t>(replicas.size()));
+    first_replica_.push_back(std::ssize(replicas));
+    std::int64_t number = 0;
     for (const auto& plan : plan_replicas(request)) {
-      starts.push_back(dependence_.start(request.data.dependence, plan.options));
-      const auto count = static_cast<std::size_t>(starts.back().size(0));
-      replicas.insert(replicas.end(), count, plan.options);
-      seeds.insert(seeds.end(), count, plan.weights_seed);
+      const auto own = dependence_.start(request.data.dependence, plan.options);
+      for (std::int64_t i = 0; i < own.size(0); ++i, ++number) {
+        const bool is_chosen = chosen.empty() || std::find(chosen.begin(), chosen.end(),
+                                                           number) != chosen.end();
+        if (!is_chosen) continue;
+        numbers_.push_back(number);
+        starts.push_back(own.narrow(0, i, 1));
+        replicas.push_back(plan.options);
+        seeds.push_back(plan.weights_seed);
+      }
     }
   }
-  auto start = at::cat(starts);
-  if (!chosen.empty()) {
-    const auto take = [&](auto& list) {
-      auto all = std::exchange(list, {});
-      for (const auto i : chosen) list.push_back(all.at(static_cast<std::size_t>(i)));
-    };
-    take(replicas);
-    take(seeds);
-    start = start.index_select(0, at::tensor(chosen, at::kLong));
-  }
-  first_replica_.push_back(static_cast<std::int64_t>(replicas.size()));
-  for (std::size_t run = 0; run < requests_.size(); ++run) {
-    check_ensemble(static_cast<std::int64_t>(run));
-  }
-  flow_ = std::make_unique<Flow>(frame_.flow, seeds, type, device);
-  const auto ready = [&](const at::Tensor& values, const Standardization& by) {
-    return values.defined() ? by.apply(values).to(device, type) : values;
-  };
+  first_replica_.push_back(std::ssize(replicas));
+  auto options = shared.flow;
+  options.dimension = rows_.train.data.size(1);
+  options.context = rows_.train.context.defined() ? rows_.train.context.size(1) : 0;
+  options.bound = frame_.bound;
+  // Two columns have one order.
+  if (options.dimension <= 2) options.permutation = Permutation::alternating;
+  flow_ = std::make_unique<Flow>(options, seeds, type, device);
   const auto &of_data = frame_.standardization,
              &of_context = frame_.context_standardization;
   trainer_ = std::make_unique<Trainer>(
@@ -155,19 +178,8 @@ void TrainingGroup::prepare(const std::vector<std::int64_t>& chosen) {
                    .log_abs_det = of_data.log_abs_det(),
                    .training_information = information,
                    .calibrates = calibrates()},
-      std::move(replicas), start.to(device));
+      std::move(replicas), at::cat(starts).to(device));
   if (trainer_->uses_own_team()) set_tensor_threads(1);
-}
-
-void TrainingGroup::check_ensemble(std::int64_t run) const {
-  const auto index = static_cast<std::size_t>(run);
-  const auto replicas = first_replica_[index + 1] - first_replica_[index];
-  const auto wanted = requests_[index].ensemble;
-  if (wanted <= replicas) return;
-  throw InputError(
-      fmt::format("--ensemble: expected at most {}, the number of flows that this run "
-                  "trains, found {}",
-                  replicas, wanted));
 }
 
 const FitRequest& TrainingGroup::request(std::int64_t run) const {
@@ -200,6 +212,10 @@ std::int64_t TrainingGroup::run_of(std::int64_t replica) const {
          first_replica_.begin() - 1;
 }
 
+std::int64_t TrainingGroup::number_of(std::int64_t replica) const {
+  return numbers_.at(static_cast<std::size_t>(replica));
+}
+
 std::int64_t TrainingGroup::best_replica(std::int64_t run) const {
   return ranked_replicas(run).front();
 }
@@ -216,11 +232,6 @@ void TrainingGroup::restore_best(std::optional<bool> calibrated) {
 
 LatentResult TrainingGroup::latents_of(const TableRows& rows) const {
   const c10::NoGradGuard no_grad;
-  const auto& like = flow_->values();
-  const auto ready = [&](const at::Tensor& values, const Standardization& by) {
-    return values.defined() ? by.apply(values).to(like.device(), like.scalar_type())
-                            : values;
-  };
   auto result = all_latents(*flow_, ready(rows.data, frame_.standardization),
                             ready(rows.context, frame_.context_standardization));
   if (calibration_) result = calibration_->apply(result);
@@ -274,105 +285,24 @@ std::vector<EpochRecord> TrainingGroup::history(std::int64_t run) const {
   for (auto record : trainer_->history()) {
     const bool is_own = record.replica >= first && record.replica < end;
     if (!is_own || record.epoch > last) continue;
-    record.replica -= first;
+    record.replica = number_of(record.replica);
     own.push_back(record);
   }
   return own;
 }
 
-std::vector<std::int64_t> TrainingGroup::choose_members(std::int64_t run,
-                                                        Logger& logger) const {
-  const auto wanted = static_cast<std::size_t>(request(run).ensemble);
-  auto members = ranked_replicas(run);
-  if (members.size() < wanted) {
-    logger.warning(
-        fmt::format("{} of the flows diverged for good: the model has {} in "
-                    "place of {}",
-                    lost_replicas(run), counted(members.size(), "member"), wanted));
-  }
-  members.resize(std::min(wanted, members.size()));
-  return members;
-}
-
-double TrainingGroup::valid_nll(const Model& model,
-                                const std::vector<std::int64_t>& members) const {
-  if (members.size() == 1) return trainer_->best_valid_nll(members.front());
-  const auto densities = model.row_log_density(rows_.valid.data, rows_.valid.context);
-  const auto weights = trainer_->valid_row_weights(
-      trainer_->best_parameters(members.front()).unsqueeze(0));
-  if (!weights.defined()) return -densities.mean().item<double>();
-  const auto row_weights = weights.squeeze(0).cpu();
-  return -((densities * row_weights).sum() / row_weights.sum()).item<double>();
-}
-
-FitResult TrainingGroup::finish(std::int64_t run, const nlohmann::json& record,
-                                Logger& logger) {
-  const auto& request = this->request(run);
-  const auto first = first_replica_[static_cast<std::size_t>(run)];
-  restore_best();
-  const auto members = choose_members(run, logger);
-  const auto best = members.front();
-  FitResult result{.model = {.columns = rows_.columns,
-                             .context_columns = request.data.context,
-                             .context_levels = rows_.train.context_levels,
-                             .standardization = frame_.standardization,
-                             .context_standardization = frame_.context_standardization,
-                             .flow = select_replicas(*flow_, members, at::kCPU),
-                             .dependence = {},
-                             .record = {}},
-                   .epochs = epochs(run),
-                   .best_epoch = trainer_->best_epoch(best),
-                   .valid_score = trainer_->valid_score()};
-  auto& model = result.model;
-  model.minus_nine = rows_.minus_nine;
-  if (calibration_) model.calibration = calibration_->of_replicas(members);
-  model.further_parameters.resize(members.size() - 1);
-  result.valid_nll_nats = valid_nll(model, members);
-  at::Tensor parameters_of_best;
-  LatentResult latents_of_best;
-  const auto score_key = valid_score_key(result.valid_score);
-  auto described = nlohmann::json::array();
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto replica = members[i];
-    const auto trained = trainer_->best_parameters(replica);
-    const auto latents = model.member(static_cast<std::int64_t>(i))
-                             .to_latent(rows_.train.data, rows_.train.context);
-    const auto parameters =
-        likely_parameters(dependence_, request, latents.latents, trained, logger);
-    auto learned = dependence_.with_parameters(parameters);
-    if (i == 0) {
-      parameters_of_best = parameters;
-      latents_of_best = latents;
-      model.dependence = std::move(learned);
-    } else {
-      model.further_parameters[i - 1] = std::move(learned.parameters);
-    }
-    described.push_back({{"replica", replica - first},
-                         {"best_epoch", trainer_->best_epoch(replica)},
-                         {score_key, trainer_->best_valid_nll(replica)},
-                         {"skipped_steps", trainer_->skipped_steps(replica)},
-                         {"restarts", trainer_->restarts(replica)}});
-  }
-  model.record = {{"kinflow_version", version()},
-                  {"request", record["request"]},
-                  {"data_hash", record["data_hash"]},
-                  {"train_rows", rows_.train.data.size(0)},
-                  {"valid_rows", rows_.valid.data.size(0)},
-                  {"dropped_rows", rows_.dropped_rows},
-                  {"valid_score", name_of(valid_score_names(), result.valid_score)},
-                  {"epochs", result.epochs},
-                  {"best_epoch", result.best_epoch},
-                  {"best_replica", best - first},
-                  {score_key, result.valid_nll_nats},
-                  {"skipped_steps", trainer_->skipped_steps(best)},
-                  {"restarts", restarts(run)},
-                  {"lost_replicas", lost_replicas(run)},
-                  {"members", std::move(described)}};
-  if (request.inference) {
-    add_inference(dependence_, parameters_of_best, latents_of_best, model, logger);
-    if (model.members() > 1) model.record["inference"]["member"] = "best";
-  }
-  return result;
+ModelPart TrainingGroup::part_of_model(
+    const std::vector<std::int64_t>& replicas) const {
+  auto part =
+      ModelPart{.standardization = frame_.standardization,
+                .context_standardization = frame_.context_standardization,
+                .flow = std::make_unique<Flow>(
+                    flow_->options(), std::vector<std::uint64_t>(replicas.size(), 0),
+                    flow_->values().scalar_type(), at::kCPU)};
+  const c10::NoGradGuard no_grad;
+  part.flow->values().copy_(flow_->values().index_select(
+      0, at::tensor(replicas, at::kLong).to(flow_->values().device())));
+  return part;
 }
 
 }  // namespace kinflow

@@ -21,7 +21,7 @@ std::string group_key(const FitRequest& request);
 struct FlowFrame {
   Standardization standardization;
   Standardization context_standardization;  ///< empty tensors without context
-  FlowOptions flow;                         ///< with dimension, context and bound
+  double bound = 0;                         ///< of the splines
 };
 
 /// From training rows whose large blocks count less: weights are what rows are worth
@@ -29,10 +29,12 @@ struct FlowFrame {
 FlowFrame make_frame(const FitRequest& request, const TableRows& train,
                      const Dependence& law);
 
-/// What a training takes from elsewhere; all of it optional.
-struct TrainingParts {
+/// Some of the trainings that requests ask for.
+struct TrainingPart {
   std::optional<FlowFrame> frame = {};  ///< not given: from the training rows
-  /// Of the replicas that the first request asks for; empty: all.
+  bool decorrelate = false;             ///< whether flows see uncorrelated columns
+  /// Of every run, by their place in plan_replicas(), with schedule `grid` times the
+  /// values; empty: all.
   std::vector<std::int64_t> replicas = {};
 };
 
@@ -43,14 +45,12 @@ class TrainingGroup {
  public:
   /// @param requests  with defaults, all of one group_key()
   TrainingGroup(std::vector<FitRequest> requests, FitRows rows,
-                FittedDependence dependence, TrainingParts parts = {});
+                FittedDependence dependence, const TrainingPart& part = {});
 
   Trainer& trainer() { return *trainer_; }
   const Trainer& trainer() const { return *trainer_; }
   const FittedDependence& dependence() const { return dependence_; }
-  const FlowFrame& frame() const { return frame_; }
   const FitRows& rows() const { return rows_; }
-  /// With the weights of today.
   const Flow& flow() const { return *flow_; }
   const FitRequest& request(std::int64_t run) const;
 
@@ -66,19 +66,23 @@ class TrainingGroup {
   std::int64_t restarts(std::int64_t run) const;
   /// Epochs until the last of a run's replicas stopped.
   std::int64_t epochs(std::int64_t run) const;
-  /// The history of a run's replicas, numbered from 0, to its last epoch.
+  /// The history of a run's replicas, by their numbers, to its last epoch.
   std::vector<EpochRecord> history(std::int64_t run) const;
 
   /// Goes back to the best weights of every replica, for the functions below.
   /// @param calibrated  whether they are calibrated by independent validation rows; not
   ///                    given: as they were chosen
   void restore_best(std::optional<bool> calibrated = {});
+  /// Of the best weights; nothing where independent rows gave none.
+  const std::optional<Calibration>& calibration() const { return calibration_; }
   /// The replicas of a run, the best by validation first; those that failed are left
   /// out unless all did.
   std::vector<std::int64_t> ranked_replicas(std::int64_t run) const;
   /// The same of all runs together.
   std::vector<std::int64_t> ranked_replicas() const;
   std::int64_t run_of(std::int64_t replica) const;
+  /// A replica's place among those that its run's request asks for.
+  std::int64_t number_of(std::int64_t replica) const;
   /// Log-densities in nats of rows by themselves under every replica's best weights,
   /// [R, n] float64.
   at::Tensor row_log_densities(const TableRows& rows) const;
@@ -86,23 +90,20 @@ class TrainingGroup {
   /// float64, the standardisation's included.
   LatentResult latents_of(const TableRows& rows) const;
 
-  /// The best replicas of a trained run as the members of a model, with errors and
-  /// tests of the best one if asked for.
-  /// @param record  of the run, whose request and hashes the model keeps
-  FitResult finish(std::int64_t run, const nlohmann::json& record, Logger& logger);
+  /// Some replicas as members of a model, on the CPU, with the weights that they have
+  /// now.
+  ModelPart part_of_model(const std::vector<std::int64_t>& replicas) const;
 
  private:
+  void decorrelate();
   void prepare(const std::vector<std::int64_t>& chosen);
+  at::Tensor ready(const at::Tensor& values, const Standardization& by) const;
   std::vector<std::int64_t> ranked_between(std::int64_t first, std::int64_t end) const;
   bool calibrates() const;
-  void check_ensemble(std::int64_t run) const;
-  /// The replicas that become members, the best first.
-  std::vector<std::int64_t> choose_members(std::int64_t run, Logger& logger) const;
-  /// Validation NLL of a model whose members are these replicas.
-  double valid_nll(const Model& model, const std::vector<std::int64_t>& members) const;
 
   std::vector<FitRequest> requests_;
   std::vector<std::int64_t> first_replica_;  // of each run, and the number of all
+  std::vector<std::int64_t> numbers_;        // of the replicas in their runs
   FitRows rows_;
   FittedDependence dependence_;
   FlowFrame frame_;

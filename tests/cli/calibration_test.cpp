@@ -96,8 +96,10 @@ TEST(Standardisation, CanBeLeftOut) {
   const TemporaryFolder folder;
   fit_blocks(folder.path("run"), {"--no-standardize"});
   const auto model = load_model(folder.path("run/model.safetensors"));
-  EXPECT_TRUE(at::equal(model.standardization.mean, at::zeros({2}, at::kDouble)));
-  EXPECT_TRUE(at::equal(model.standardization.deviation, at::ones({2}, at::kDouble)));
+  EXPECT_TRUE(
+      at::equal(model.parts[0].standardization.mean, at::zeros({2}, at::kDouble)));
+  EXPECT_TRUE(
+      at::equal(model.parts[0].standardization.deviation, at::ones({2}, at::kDouble)));
   EXPECT_NEAR(score(folder.path("run"), SharedFiles::get().blocks + "/valid.csv"),
               record_in(folder.path("run"))["result"]["valid_nll_nats"].get<double>(),
               1e-6);

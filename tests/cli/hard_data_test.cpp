@@ -70,7 +70,7 @@ class HardData : public testing::Test {
     EXPECT_TRUE(is_finite(model.row_log_density(rows.data, {})));
     EXPECT_TRUE(is_finite(latents));
     const auto back = model.from_latent(latents, {});
-    const auto size = rows.data.abs() + model.standardization.deviation;
+    const auto size = rows.data.abs() + model.parts[0].standardization.deviation;
     EXPECT_LT(((back - rows.data).abs() / size).max().item<double>(), 1e-2);
     Random random(2);
     auto draws = at::empty({1000, 2}, at::kDouble);

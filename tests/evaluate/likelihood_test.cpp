@@ -20,16 +20,17 @@ Model some_model(const LearnedDependence& dependence) {
   at::manual_seed(1);
   Model model{.columns = {"a", "b"},
               .context_columns = {},
-              .standardization = {at::tensor({1.0, -2.0}, at::kDouble),
-                                  at::tensor({0.5, 3.0}, at::kDouble)},
-              .context_standardization = {},
-              .flow = std::make_unique<Flow>(
-                  FlowOptions{.dimension = 2, .hidden = {8}, .bins = 4},
-                  std::vector<std::uint64_t>{1}, at::kDouble),
+              .parts = {},
               .dependence = dependence,
               .record = {}};
+  model.parts.push_back({.standardization = {at::tensor({1.0, -2.0}, at::kDouble),
+                                             at::tensor({0.5, 3.0}, at::kDouble)},
+                         .context_standardization = {},
+                         .flow = std::make_unique<Flow>(
+                             FlowOptions{.dimension = 2, .hidden = {8}, .bins = 4},
+                             std::vector<std::uint64_t>{1}, at::kDouble)});
   const c10::NoGradGuard no_grad;
-  model.flow->values() += at::randn_like(model.flow->values()) * 0.2;
+  model.parts[0].flow->values() += at::randn_like(model.parts[0].flow->values()) * 0.2;
   return model;
 }
 

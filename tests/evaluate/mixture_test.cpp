@@ -23,21 +23,22 @@ namespace {
 Model mixture(const LearnedDependence& dependence,
               const std::vector<std::vector<double>>& further_parameters) {
   at::manual_seed(1);
-  Model model{
-      .columns = {"a", "b"},
-      .context_columns = {},
-      .standardization = {at::tensor({1.0, -2.0}, at::kDouble),
-                          at::tensor({0.5, 3.0}, at::kDouble)},
-      .context_standardization = {},
-      .flow = std::make_unique<Flow>(
-          FlowOptions{.dimension = 2, .hidden = {8}, .bins = 4, .bound = 4},
-          std::vector<std::uint64_t>(further_parameters.size() + 1, 1), at::kDouble),
-      .dependence = dependence,
-      .further_parameters = further_parameters,
-      .record = {}};
+  Model model{.columns = {"a", "b"},
+              .context_columns = {},
+              .parts = {},
+              .dependence = dependence,
+              .further_parameters = further_parameters,
+              .record = {}};
+  model.parts.push_back(
+      {.standardization = {at::tensor({1.0, -2.0}, at::kDouble),
+                           at::tensor({0.5, 3.0}, at::kDouble)},
+       .context_standardization = {},
+       .flow = std::make_unique<Flow>(
+           FlowOptions{.dimension = 2, .hidden = {8}, .bins = 4, .bound = 4},
+           std::vector<std::uint64_t>(further_parameters.size() + 1, 1), at::kDouble)});
   const c10::NoGradGuard no_grad;
   // Smooth enough for the grid of plane().
-  model.flow->values() += at::randn_like(model.flow->values()) * 0.15;
+  model.parts[0].flow->values() += at::randn_like(model.parts[0].flow->values()) * 0.15;
   return model;
 }
 
@@ -49,8 +50,9 @@ Model identical_members(std::int64_t count) {
       mixture(kBlocks, std::vector<std::vector<double>>(
                            static_cast<std::size_t>(count - 1), kBlocks.parameters));
   const c10::NoGradGuard no_grad;
-  model.flow->values().copy_(
-      model.flow->values().narrow(0, 0, 1).clone().expand_as(model.flow->values()));
+  model.parts[0].flow->values().copy_(
+      model.parts[0].flow->values().narrow(0, 0, 1).clone().expand_as(
+          model.parts[0].flow->values()));
   return model;
 }
 
@@ -251,16 +253,17 @@ TEST_F(MixtureDraws, AreTheSameForAnyNumberOfThreadsAndAnyPieces) {
 
 TEST_F(MixtureDraws, RowsOfATableKeepTheirContext) {
   auto model = three_members();
-  auto options = model.flow->options();
+  auto options = model.parts[0].flow->options();
   options.context = 1;
   model.context_columns = {"c"};
-  model.context_standardization = {at::zeros({1}, at::kDouble),
-                                   at::ones({1}, at::kDouble)};
-  model.flow =
+  model.parts[0].context_standardization = {at::zeros({1}, at::kDouble),
+                                            at::ones({1}, at::kDouble)};
+  model.parts[0].flow =
       std::make_unique<Flow>(options, std::vector<std::uint64_t>{1, 2, 3}, at::kDouble);
   {
     const c10::NoGradGuard no_grad;
-    model.flow->values() += at::randn_like(model.flow->values()) * 0.15;
+    model.parts[0].flow->values() +=
+        at::randn_like(model.parts[0].flow->values()) * 0.15;
   }
   std::string text = "c\n";
   for (int i = 0; i < 60; ++i) text += std::to_string(std::sin(i)) + "\n";

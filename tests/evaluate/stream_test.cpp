@@ -21,20 +21,21 @@ namespace {
 Model some_model(const std::vector<std::string>& context = {}) {
   at::manual_seed(1);
   const auto contexts = static_cast<std::int64_t>(context.size());
-  Model model{
-      .columns = {"a", "b"},
-      .context_columns = context,
-      .standardization = {at::tensor({1.0, -2.0}, at::kDouble),
-                          at::tensor({0.5, 3.0}, at::kDouble)},
-      .context_standardization = {at::zeros({contexts}, at::kDouble),
-                                  at::ones({contexts}, at::kDouble)},
-      .flow = std::make_unique<Flow>(
-          FlowOptions{.dimension = 2, .context = contexts, .hidden = {8}, .bins = 4},
-          std::vector<std::uint64_t>{1}, at::kDouble),
-      .dependence = {},
-      .record = {}};
+  Model model{.columns = {"a", "b"},
+              .context_columns = context,
+              .parts = {},
+              .dependence = {},
+              .record = {}};
+  model.parts.push_back(
+      {.standardization = {at::tensor({1.0, -2.0}, at::kDouble),
+                           at::tensor({0.5, 3.0}, at::kDouble)},
+       .context_standardization = {at::zeros({contexts}, at::kDouble),
+                                   at::ones({contexts}, at::kDouble)},
+       .flow = std::make_unique<Flow>(
+           FlowOptions{.dimension = 2, .context = contexts, .hidden = {8}, .bins = 4},
+           std::vector<std::uint64_t>{1}, at::kDouble)});
   const c10::NoGradGuard no_grad;
-  model.flow->values() += at::randn_like(model.flow->values()) * 0.2;
+  model.parts[0].flow->values() += at::randn_like(model.parts[0].flow->values()) * 0.2;
   return model;
 }
 
@@ -255,7 +256,7 @@ TEST_F(Stream, RowsThatAreNotFiniteAreNamed) {
       }),
       "the density of row 26 of the table is not finite: is it far outside the "
       "training data?");
-  model.flow->values().fill_(NAN);
+  model.parts[0].flow->values().fill_(NAN);
   EXPECT_EQ(message_of([&] {
               transform_table(model, {.table = table, .out = path("u.csv"), .keep = {}},
                               options, silent_);

@@ -26,6 +26,32 @@ TEST(Standardization, WeightsCountRows) {
                    std::sqrt((3 * 0.0625 + 0.5625) / 4));
 }
 
+TEST(Standardization, DecorrelatedColumnsHaveTheWeightedIdentityAsCovariance) {
+  at::manual_seed(1);
+  const auto mix =
+      at::tensor({1.0, 0.0, 0.0, 30.0, 0.5, 0.0, -0.2, 0.01, 7.0}, at::kDouble)
+          .view({3, 3});
+  const auto data = at::mm(at::randn({200, 3}, at::kDouble), mix) + 4;
+  const auto weights = at::rand({200}, at::kDouble);
+  const auto plain = Standardization::from(data, weights);
+  const auto found = plain.decorrelated(data, weights);
+  ASSERT_TRUE(found);
+  const auto rows = found->apply(data);
+  const auto covariance = at::mm(rows.t(), rows * weights.unsqueeze(1)) / weights.sum();
+  EXPECT_TRUE(at::allclose(covariance, at::eye(3, at::kDouble), 0, 1e-12));
+  EXPECT_TRUE(at::allclose(found->undo(rows), data, 1e-12));
+  // The change of volume by another road: that of the map as a matrix.
+  const auto matrix = (found->apply(at::eye(3, at::kDouble)) -
+                       found->apply(at::zeros({3, 3}, at::kDouble)));
+  EXPECT_NEAR(found->log_abs_det(), at::det(matrix).abs().log().item<double>(), 1e-12);
+}
+
+TEST(Standardization, ColumnsThatSumToOneAnotherHaveNoDecorrelation) {
+  const auto data =
+      at::tensor({1.0, 2.0, 2.0, 4.0, 7.0, 14.0}, at::kDouble).view({3, 2});
+  EXPECT_FALSE(Standardization::from(data).decorrelated(data));
+}
+
 TEST(Standardization, AMeanOutsideTheDataIsReplacedByThePlainOne) {
   const auto weights = at::tensor({-3.0, 0.0, 0.0, 4.0}, at::kDouble);
   const auto weighted = Standardization::from(kData, weights);

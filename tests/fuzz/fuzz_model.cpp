@@ -23,20 +23,21 @@ using fuzzed::require;
 Model table_model(std::int64_t members) {
   std::vector<std::uint64_t> seeds;
   for (std::int64_t i = 0; i < members; ++i) seeds.push_back(5);
-  Model model{
-      .columns = {"a", "b"},
-      .context_columns = {},
-      .standardization = {at::zeros({2}, at::kDouble), at::ones({2}, at::kDouble)},
-      .context_standardization = {},
-      .flow = std::make_unique<Flow>(
-          FlowOptions{.dimension = 2, .layers = 2, .hidden = {4}, .bins = 3}, seeds,
-          at::kFloat),
-      .dependence = {.kind = DependenceKind::blocks,
-                     .column = "g",
-                     .labels = {"x", "y"},
-                     .sizes = {2, 3},
-                     .parameters = {0.25, 0.75}},
-      .record = {}};
+  Model model{.columns = {"a", "b"},
+              .context_columns = {},
+              .parts = {},
+              .dependence = {.kind = DependenceKind::blocks,
+                             .column = "g",
+                             .labels = {"x", "y"},
+                             .sizes = {2, 3},
+                             .parameters = {0.25, 0.75}},
+              .record = {}};
+  model.parts.push_back(
+      {.standardization = {at::zeros({2}, at::kDouble), at::ones({2}, at::kDouble)},
+       .context_standardization = {},
+       .flow = std::make_unique<Flow>(
+           FlowOptions{.dimension = 2, .layers = 2, .hidden = {4}, .bins = 3}, seeds,
+           at::kFloat)});
   for (std::int64_t i = 1; i < members; ++i) {
     model.further_parameters.push_back({0.5, 0.5});
   }

@@ -195,8 +195,10 @@ TEST_F(CalibratedFit, WithoutStandardisationTheFlowSeesTheDataAsTheyAre) {
   auto request = request_for(true);
   request.standardize = false;
   const auto model = fitted(request);
-  EXPECT_TRUE(at::equal(model.standardization.mean, at::zeros({2}, at::kDouble)));
-  EXPECT_TRUE(at::equal(model.standardization.deviation, at::ones({2}, at::kDouble)));
+  EXPECT_TRUE(
+      at::equal(model.parts[0].standardization.mean, at::zeros({2}, at::kDouble)));
+  EXPECT_TRUE(
+      at::equal(model.parts[0].standardization.deviation, at::ones({2}, at::kDouble)));
   EXPECT_NEAR(nll(model, "valid.csv"), model.record["valid_nll_nats"].get<double>(),
               1e-10);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -11,6 +12,7 @@
 #include "kinflow/flow/density.h"
 #include "kinflow/train/cross_validation.h"
 #include "kinflow/train/fit.h"
+#include "kinflow/train/flow_choices.h"
 #include "kinflow/train/fold_plan.h"
 #include "kinflow/train/folded_training.h"
 #include "kinflow/train/run_folder.h"
@@ -228,14 +230,87 @@ TEST_F(CrossFitted, TheMapIsTrainedOnAllRowsAsOftenAsTheFoldsSay) {
       {request}, all, dependence,
       {.replicas = {model.record["map"]["replica"].get<std::int64_t>()}});
   for (std::int64_t epoch = 0; epoch < epochs; ++epoch) group.trainer().run_epoch();
-  EXPECT_TRUE(at::equal(group.flow().values(), model.map->values()));
+  EXPECT_TRUE(at::equal(group.flow().values(), model.map->flow->values()));
   const auto loaded = load_model(folder_.path("run/model.safetensors"));
   ASSERT_TRUE(loaded.map);
-  EXPECT_TRUE(at::equal(loaded.map->values(), model.map->values()));
+  EXPECT_TRUE(at::equal(loaded.map->flow->values(), model.map->flow->values()));
   EXPECT_TRUE(at::equal(loaded.to_latent(all.train.data, {}).latents,
                         loaded.single().to_latent(all.train.data, {}).latents));
   EXPECT_FALSE(at::equal(loaded.to_latent(all.train.data, {}).latents,
                          loaded.member(0).to_latent(all.train.data, {}).latents));
+}
+
+TEST_F(CrossFitted, FlowsOfSeveralKindsAreChosenByTheirHeldOutRows) {
+  auto request = request_for(std::vector<int>(60, 4));
+  request.vary_flow = true;
+  request.replicas.count = 6;
+  request = with_defaults(request);
+  const auto choices = flow_choices(request);
+  ASSERT_EQ(choices.size(), 4u);
+  FoldedTraining training({request}, silent_);
+  while (!training.finished()) training.run_epoch();
+  const auto result = training.finish(0, new_run_record(request), silent_);
+  const auto& model = result.model;
+  ASSERT_EQ(model.members(), 10);
+  // The best two of each fold by the scores in the history, whatever their kind.
+  std::map<std::int64_t, std::map<std::int64_t, double>> best;
+  for (const auto& record : training.history()) {
+    auto& lowest =
+        best[record.fold].try_emplace(record.replica, HUGE_VAL).first->second;
+    lowest = std::min(lowest, record.valid_nll_nats);
+  }
+  std::vector<const ModelPart*> part_of_member;
+  for (const auto& part : model.parts) {
+    part_of_member.insert(part_of_member.end(),
+                          static_cast<std::size_t>(part.members()), &part);
+  }
+  for (std::size_t i = 0; i < 10; ++i) {
+    const auto& member = model.record["members"][i];
+    const auto& scores = best.at(static_cast<std::int64_t>(i / 2));
+    ASSERT_EQ(scores.size(), 6u);
+    const auto replica = member["replica"].get<std::int64_t>();
+    const auto score = scores.at(replica);
+    const auto better =
+        std::count_if(scores.begin(), scores.end(),
+                      [&](const auto& one) { return one.second < score; });
+    // Untrained flows of two kinds may score the same.
+    EXPECT_LE(better, static_cast<std::ptrdiff_t>(i % 2));
+    const auto& choice = choices[static_cast<std::size_t>(replica % 4)];
+    const auto& part = *part_of_member[i];
+    EXPECT_EQ(part.flow->options().kind, choice.flow.kind);
+    EXPECT_EQ(part.flow->options().hidden, choice.flow.hidden);
+    EXPECT_EQ(part.standardization.decorrelation.defined(), choice.decorrelate);
+  }
+  // Threads change nothing, and neither do files.
+  auto on_three = request;
+  on_three.threads = 3;
+  const auto other = fit_into(on_three, "three");
+  const auto loaded = load_model(folder_.path("three/model.safetensors"));
+  const auto rows = read_fit_rows(request.data, request.flow).train.data;
+  EXPECT_TRUE(
+      at::equal(loaded.row_log_density(rows, {}), model.row_log_density(rows, {})));
+  EXPECT_TRUE(
+      at::equal(loaded.to_latent(rows, {}).latents, model.to_latent(rows, {}).latents));
+}
+
+TEST_F(CrossFitted, NearlyCollinearColumnsAreDecorrelated) {
+  // Columns whose correlation is almost all: uncorrelated columns are the right start.
+  Random random(3);
+  std::string text = "x1,x2,x3,group\n";
+  for (int i = 0; i < 240; ++i) {
+    const double a = random.normal(), b = a + 0.03 * random.normal();
+    text += fmt::format("{},{},{},g{}\n", a, b, a - b + 0.02 * random.normal(), i / 4);
+  }
+  FitRequest request;
+  request.data.table = folder_.write("train.csv", text);
+  request.data.dependence.group = "group";
+  request.train.epochs = 6;
+  request.vary_flow = true;
+  request.replicas.count = 4;
+  const auto result = fit_into(request, "run");
+  EXPECT_EQ(result.model.record["members"][0]["replica"], 3);
+  ASSERT_TRUE(result.model.map);
+  EXPECT_TRUE(result.model.map->standardization.decorrelation.defined());
 }
 
 TEST_F(CrossFitted, AGridChoosesOverFoldsWithAndWithoutRepeats) {
@@ -248,7 +323,9 @@ TEST_F(CrossFitted, AGridChoosesOverFoldsWithAndWithoutRepeats) {
   request.replicas.count = 2;
   FoldedTraining training({with_defaults(request)}, silent_);
   for (std::int64_t fold = 0; fold < training.folds(); ++fold) {
-    EXPECT_EQ(training.group(fold).trainer().replicas(), 6);
+    EXPECT_EQ(
+        training.groups().of(static_cast<std::size_t>(fold), 0).trainer().replicas(),
+        6);
   }
   while (!training.finished()) training.run_epoch();
   const auto result = training.finish(0, new_run_record(training.request(0)), silent_);
@@ -269,8 +346,13 @@ TEST_F(CrossFitted, ARestoredTrainingGoesOnToTheSameModel) {
   const auto record = new_run_record(request);
   const auto first = whole.finish(0, record, silent_);
   const auto second = resumed.finish(0, record, silent_);
-  EXPECT_TRUE(at::equal(first.model.flow->values(), second.model.flow->values()));
-  EXPECT_TRUE(at::equal(first.model.map->values(), second.model.map->values()));
+  ASSERT_EQ(first.model.parts.size(), second.model.parts.size());
+  for (std::size_t i = 0; i < first.model.parts.size(); ++i) {
+    EXPECT_TRUE(at::equal(first.model.parts[i].flow->values(),
+                          second.model.parts[i].flow->values()));
+  }
+  EXPECT_TRUE(
+      at::equal(first.model.map->flow->values(), second.model.map->flow->values()));
   EXPECT_EQ(first.model.record, second.model.record);
 }
 

@@ -65,7 +65,8 @@ TEST_F(Ensemble, MembersAreTheBestReplicasInOrder) {
   request.ensemble = 2;
   const auto two = fit_into(request, "two").model;
   EXPECT_EQ(two.members(), 2);
-  EXPECT_TRUE(at::equal(two.flow->values(), all.model.flow->values().narrow(0, 0, 2)));
+  EXPECT_TRUE(at::equal(two.parts[0].flow->values(),
+                        all.model.parts[0].flow->values().narrow(0, 0, 2)));
   for (std::int64_t member = 0; member < 4; ++member) {
     const auto replica =
         members[static_cast<std::size_t>(member)]["replica"].get<std::size_t>();
@@ -117,7 +118,8 @@ TEST_F(Ensemble, OfOneIsTheBestReplicaAlone) {
   const auto one = fit_into(grid_request(1), "one");
   const auto three = fit_into(grid_request(3), "three");
   EXPECT_EQ(one.model.members(), 1);
-  EXPECT_TRUE(at::equal(one.model.flow->values()[0], three.model.flow->values()[0]));
+  EXPECT_TRUE(at::equal(one.model.parts[0].flow->values()[0],
+                        three.model.parts[0].flow->values()[0]));
   EXPECT_EQ(one.model.dependence.parameters, three.model.dependence.parameters);
   EXPECT_EQ(one.model.record["members"].size(), 1u);
 }
@@ -131,7 +133,7 @@ struct WarningLogger : Logger {
 TEST_F(Ensemble, LeavesOutReplicasThatDivergedForGood) {
   const auto request = with_defaults(grid_request(4));
   FoldedTraining training({request}, silent_);
-  auto& group = training.group(0);
+  auto& group = training.groups().of(0, 0);
   auto& trainer = group.trainer();
   trainer.run_epoch();
   const auto failed = group.best_replica(0);
@@ -140,7 +142,7 @@ TEST_F(Ensemble, LeavesOutReplicasThatDivergedForGood) {
   trainer.restore(state);
   ASSERT_TRUE(trainer.has_failed(failed));
   WarningLogger logger;
-  const auto result = group.finish(0, new_run_record(request), logger);
+  const auto result = training.finish(0, new_run_record(request), logger);
   EXPECT_EQ(result.model.members(), 3);
   for (const auto& member : result.model.record["members"]) {
     EXPECT_NE(member["replica"], failed);

@@ -172,7 +172,8 @@ TEST_F(FitReplicas, TheFirstOfThreeIsTheTrainingOfOneBitForBit) {
     FoldedTraining training_alone({with_defaults(request)}, silent_);
     request.replicas.count = 3;
     FoldedTraining training_together({with_defaults(request)}, silent_);
-    auto &alone = training_alone.group(0), &together = training_together.group(0);
+    auto &alone = training_alone.groups().of(0, 0),
+         &together = training_together.groups().of(0, 0);
     while (!alone.trainer().finished()) alone.trainer().run_epoch();
     while (!together.trainer().finished()) together.trainer().run_epoch();
     std::vector<EpochRecord> first;
@@ -197,7 +198,7 @@ TEST_F(FitReplicas, TheFirstOfThreeIsTheTrainingOfOneBitForBit) {
 TEST_F(FitReplicas, DifferInTheirWeightsAndTheBestIsKept) {
   const auto result = fit_into(small_request(4), "run");
   FoldedTraining training({with_defaults(small_request(4))}, silent_);
-  auto& group = training.group(0);
+  auto& group = training.groups().of(0, 0);
   std::vector<double> best(4, HUGE_VAL);
   while (!group.trainer().finished()) group.trainer().run_epoch();
   for (const auto& record : group.history(0)) {
@@ -217,7 +218,7 @@ TEST_F(FitReplicas, OfAGridAreSoManyForEachValue) {
   request.train.schedule = Schedule::grid;
   request.train.grid = {0.2, 0.5, 0.8};
   FoldedTraining training({with_defaults(request)}, silent_);
-  auto& group = training.group(0);
+  auto& group = training.groups().of(0, 0);
   EXPECT_EQ(group.trainer().replicas(), 6);
   const auto& history = group.trainer().history();
   for (std::size_t r = 0; r < 6; ++r) {

@@ -33,24 +33,27 @@ class ModelFile : public testing::Test {
 Model some_model(at::ScalarType type, std::int64_t context = 0) {
   const FlowOptions options{
       .dimension = 2, .context = context, .hidden = {16}, .bins = 6, .bound = 4};
-  Model model{
-      .columns = {"height", "weight, kg"},
-      .context_columns = {},
-      .standardization = {at::tensor({170.0, -3.0}), at::tensor({10.0, 0.01})},
-      .context_standardization = {},
-      .flow = std::make_unique<Flow>(options, std::vector<std::uint64_t>{5}, type),
-      .dependence = {.kind = DependenceKind::blocks,
-                     .column = "person",
-                     .labels = {"a", "\xc3\xa9"},
-                     .sizes = {2, 3},
-                     .parameters = {0.25, 0.75}},
-      .record = {{"note", 1}}};
-  model.standardization.mean = model.standardization.mean.to(at::kDouble);
-  model.standardization.deviation = model.standardization.deviation.to(at::kDouble);
+  Model model{.columns = {"height", "weight, kg"},
+              .context_columns = {},
+              .parts = {},
+              .dependence = {.kind = DependenceKind::blocks,
+                             .column = "person",
+                             .labels = {"a", "\xc3\xa9"},
+                             .sizes = {2, 3},
+                             .parameters = {0.25, 0.75}},
+              .record = {{"note", 1}}};
+  model.parts.push_back(
+      {.standardization = {at::tensor({170.0, -3.0}), at::tensor({10.0, 0.01})},
+       .context_standardization = {},
+       .flow = std::make_unique<Flow>(options, std::vector<std::uint64_t>{5}, type)});
+  model.parts[0].standardization.mean =
+      model.parts[0].standardization.mean.to(at::kDouble);
+  model.parts[0].standardization.deviation =
+      model.parts[0].standardization.deviation.to(at::kDouble);
   if (context > 0) {
     model.context_columns.assign(static_cast<std::size_t>(context), "c");
-    model.context_standardization = {at::zeros({context}, at::kDouble),
-                                     at::ones({context}, at::kDouble)};
+    model.parts[0].context_standardization = {at::zeros({context}, at::kDouble),
+                                              at::ones({context}, at::kDouble)};
   }
   return model;
 }
@@ -60,12 +63,14 @@ TEST_F(ModelFile, LoadsBitForBit) {
     const auto model = some_model(type, 1);
     save_model(path("m.safetensors"), model);
     const auto loaded = load_model(path("m.safetensors"));
-    EXPECT_TRUE(at::equal(loaded.flow->values(), model.flow->values()));
+    EXPECT_TRUE(
+        at::equal(loaded.parts[0].flow->values(), model.parts[0].flow->values()));
     EXPECT_EQ(loaded.type(), type);
     EXPECT_EQ(loaded.columns, model.columns);
     EXPECT_EQ(loaded.dependence.labels, model.dependence.labels);
     EXPECT_EQ(loaded.dependence.parameters, model.dependence.parameters);
-    EXPECT_TRUE(at::equal(loaded.standardization.mean, model.standardization.mean));
+    EXPECT_TRUE(at::equal(loaded.parts[0].standardization.mean,
+                          model.parts[0].standardization.mean));
     EXPECT_EQ(loaded.record, model.record);
     const auto rows =
         at::tensor({165.0, -3.01, 180.0, -2.99}, at::kDouble).view({2, 2});
@@ -103,8 +108,8 @@ TEST_F(ModelFile, CategoriesOfTheContextAreKeptInFormatThree) {
 
 Model some_mixture(at::ScalarType type) {
   auto model = some_model(type, 1);
-  model.flow = std::make_unique<Flow>(model.flow->options(),
-                                      std::vector<std::uint64_t>{5, 6, 7}, type);
+  model.parts[0].flow = std::make_unique<Flow>(
+      model.parts[0].flow->options(), std::vector<std::uint64_t>{5, 6, 7}, type);
   model.further_parameters = {{0.5, 0.125}, {0.0, 0.875}};
   return model;
 }
@@ -115,7 +120,8 @@ TEST_F(ModelFile, OfSeveralMembersLoadsBitForBit) {
     save_model(path("m.safetensors"), model);
     const auto loaded = load_model(path("m.safetensors"));
     EXPECT_EQ(loaded.members(), 3);
-    EXPECT_TRUE(at::equal(loaded.flow->values(), model.flow->values()));
+    EXPECT_TRUE(
+        at::equal(loaded.parts[0].flow->values(), model.parts[0].flow->values()));
     EXPECT_EQ(loaded.type(), type);
     EXPECT_EQ(loaded.dependence.parameters, model.dependence.parameters);
     EXPECT_EQ(loaded.further_parameters, model.further_parameters);
@@ -150,6 +156,85 @@ TEST_F(ModelFile, WithACalibrationLoadsBitForBitInFormatTwo) {
   }
 }
 
+/// Three members in two parts of different kinds, and a flow of all rows of a third.
+Model model_of_parts(at::ScalarType type) {
+  auto model = some_mixture(type);
+  const auto decorrelation =
+      at::tensor({1.0, 0.0, -0.75, 1.5}, at::kDouble).view({2, 2});
+  auto small = model.parts[0].flow->options();
+  small.hidden = {4};
+  auto affine = small;
+  affine.kind = FlowKind::affine;
+  const auto part = [&](const FlowOptions& options, std::vector<std::uint64_t> seeds,
+                        bool decorrelates) {
+    ModelPart made{.standardization = model.parts[0].standardization,
+                   .context_standardization = model.parts[0].context_standardization,
+                   .flow = std::make_unique<Flow>(options, seeds, type)};
+    const c10::NoGradGuard no_grad;
+    at::manual_seed(static_cast<std::int64_t>(seeds[0]));
+    made.flow->values() += 0.1 * at::randn_like(made.flow->values());
+    made.standardization.mean =
+        made.standardization.mean + static_cast<double>(seeds[0]);
+    if (decorrelates) made.standardization.decorrelation = decorrelation;
+    return made;
+  };
+  std::vector<ModelPart> parts;
+  parts.push_back(part(affine, {3, 4}, true));
+  parts.push_back(part(small, {5}, false));
+  model.parts = std::move(parts);
+  model.map = part(model.parts[0].flow->options(), {6}, true);
+  return model;
+}
+
+TEST_F(ModelFile, OfPartsLoadsBitForBit) {
+  const auto model = model_of_parts(at::kFloat);
+  save_model(path("m.safetensors"), model);
+  EXPECT_NE(content_of(path("m.safetensors")).find("\\\"format_version\\\":5,"),
+            std::string::npos);
+  const auto loaded = load_model(path("m.safetensors"));
+  ASSERT_EQ(loaded.parts.size(), 2u);
+  EXPECT_EQ(loaded.members(), 3);
+  EXPECT_EQ(loaded.parts[1].flow->options().hidden, std::vector<std::int64_t>{4});
+  EXPECT_TRUE(at::equal(loaded.parts[0].standardization.decorrelation,
+                        model.parts[0].standardization.decorrelation));
+  const auto rows = at::tensor({165.0, -3.01, 180.0, -2.99}, at::kDouble).view({2, 2});
+  const auto context = at::tensor({0.5, -1.0}, at::kDouble).view({2, 1});
+  EXPECT_TRUE(at::equal(loaded.row_log_density(rows, context),
+                        model.row_log_density(rows, context)));
+  EXPECT_TRUE(at::equal(loaded.to_latent(rows, context).latents,
+                        model.to_latent(rows, context).latents));
+  save_model(path("again.safetensors"), loaded);
+  EXPECT_EQ(content_of(path("m.safetensors")), content_of(path("again.safetensors")));
+}
+
+TEST_F(ModelFile, MembersOfPartsAreThoseOfTheMixture) {
+  const auto model = model_of_parts(at::kDouble);
+  const auto rows = at::tensor({165.0, -3.01, 180.0, -2.99}, at::kDouble).view({2, 2});
+  const auto context = at::tensor({0.5, -1.0}, at::kDouble).view({2, 1});
+  const auto all = model.member_latents(rows, context);
+  at::Tensor sum = at::zeros({2}, at::kDouble);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const auto member = model.member(i);
+    const auto own = member.to_latent(rows, context);
+    EXPECT_TRUE(at::equal(own.latents, all.latents[i]));
+    EXPECT_TRUE(at::equal(own.log_abs_det, all.log_abs_det[i]));
+    EXPECT_TRUE(at::allclose(member.from_latent(own.latents, context), rows, 1e-9));
+    sum += member.row_log_density(rows, context).exp() / 3;
+  }
+  EXPECT_TRUE(at::allclose(model.row_log_density(rows, context).exp(), sum, 1e-12));
+}
+
+TEST_F(ModelFile, ADecorrelationThatIsNoLowerTriangleIsRefused) {
+  auto model = model_of_parts(at::kDouble);
+  for (const auto& wrong : {at::tensor({1.0, 0.5, 0.5, 1.0}, at::kDouble),
+                            at::tensor({1.0, 0.0, 0.5, 0.0}, at::kDouble),
+                            at::tensor({1.0, 0.0, NAN, 1.0}, at::kDouble)}) {
+    model.parts[0].standardization.decorrelation = wrong.view({2, 2});
+    save_model(path("m.safetensors"), model);
+    EXPECT_THROW(load_model(path("m.safetensors")), InputError);
+  }
+}
+
 TEST_F(ModelFile, MembersOfIndependentRowsHaveNoParameters) {
   auto model = some_mixture(at::kFloat);
   model.dependence = {};
@@ -167,7 +252,8 @@ TEST_F(ModelFile, AMemberByItselfIsAFileOfOneMember) {
             std::string::npos);
   const auto loaded = load_model(path("m.safetensors"));
   EXPECT_EQ(loaded.members(), 1);
-  EXPECT_TRUE(at::equal(loaded.flow->values(), model.flow->values().narrow(0, 1, 1)));
+  EXPECT_TRUE(at::equal(loaded.parts[0].flow->values(),
+                        model.parts[0].flow->values().narrow(0, 1, 1)));
   EXPECT_EQ(loaded.dependence.parameters, model.further_parameters[0]);
 }
 
@@ -189,8 +275,8 @@ TEST_F(ModelFile, DensityInOriginalUnitsIncludesTheStandardisation) {
   const auto model = some_model(at::kDouble);
   const auto rows = at::tensor({171.0, -3.002}, at::kDouble).view({1, 2});
   const auto latents = model.to_latent(rows, {});
-  const auto standardized = model.standardization.apply(rows).unsqueeze(0);
-  const auto result = model.flow->to_latent(standardized);
+  const auto standardized = model.parts[0].standardization.apply(rows).unsqueeze(0);
+  const auto result = model.parts[0].flow->to_latent(standardized);
   EXPECT_NEAR(latents.log_abs_det.item<double>(),
               result.log_abs_det.item<double>() - std::log(10.0) - std::log(0.01),
               1e-10);

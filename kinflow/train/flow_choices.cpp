@@ -1,0 +1,47 @@
+// Sizes of the flows.
+#include "kinflow/train/flow_choices.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace kinflow {
+
+std::vector<FlowChoice> flow_choices(const FitRequest& request) {
+  if (!request.vary_flow) return {{request.flow}};
+  const auto make = [&](FlowKind kind, std::int64_t layers,
+                        std::vector<std::int64_t> hidden) {
+    return FlowOptions{.kind = kind,
+                       .layers = layers,
+                       .hidden = std::move(hidden),
+                       .permutation = Permutation::random,
+                       .permutation_seed = request.flow.permutation_seed};
+  };
+  auto small = make(FlowKind::spline, 4, {16, 16});
+  small.bins = 6;
+  const auto affine = make(FlowKind::affine, 8, {32, 32});
+  std::vector<FlowChoice> choices = {{make(FlowKind::spline, 3, {64, 64})},
+                                     {std::move(small)},
+                                     {affine},
+                                     {affine, /*decorrelate=*/true}};
+  // A kind without a replica is none.
+  choices.resize(
+      std::min(choices.size(), static_cast<std::size_t>(request.replicas.count)));
+  return choices;
+}
+
+std::string described(const std::vector<FlowChoice>& choices) {
+  std::vector<std::string> all;
+  for (const auto& [flow, decorrelate] : choices) {
+    all.push_back(fmt::format(
+        "{} {} x {}{}{}", name_of(flow_kind_names(), flow.kind), flow.layers,
+        fmt::join(flow.hidden, "-"),
+        flow.kind == FlowKind::spline ? fmt::format(" with {} bins", flow.bins) : "",
+        decorrelate ? " of uncorrelated columns" : ""));
+  }
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+}  // namespace kinflow
