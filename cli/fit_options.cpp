@@ -94,6 +94,16 @@ const std::vector<EffectRule<FitChoice>>& fit_rules() {
        [](const Choice& c) {
          return c.typed.flow == kVariedFlow && c.typed.names_flow() ? "auto" : "";
        }},
+      {{"--flow"},
+       "spline or affine where there is one kind",
+       [](const Choice& c) -> std::string {
+         if (c.typed.flow != kVariedFlow || c.request.vary_flow) return "";
+         const auto why = valid_table(c);
+         return "auto beside " + (!why.empty() ? why
+                                  : c.request.train.schedule == Schedule::grid
+                                      ? schedule_of(c)
+                                      : "one replica");
+       }},
       {{"--permutation"},
        "--flow spline or --flow affine",
        [](const Choice& c) { return c.request.vary_flow ? "flows of all kinds" : ""; }},

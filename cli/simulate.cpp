@@ -45,7 +45,7 @@ void add_shape_options(CLI::App& verb, SimulateGiven& given) {
   auto& options = given.options;
   given.rows = verb.add_option("--rows", options.rows,
                                "Training rows or images (if not given: relationship "
-                               "5000, images 4000)")
+                               "5000, families 2000, images 4000)")
                    ->check(integer_in(2, 1'000'000'000));
   given.valid_rows = verb.add_option("--valid-rows", options.valid_rows,
                                      "Independent validation rows (images: 1000)")
@@ -56,9 +56,10 @@ void add_shape_options(CLI::App& verb, SimulateGiven& given) {
   verb.add_option("--shape", given.shape, "Density in the plane")
       ->check(one_of({"abs", "crescent", "crescent-cubed", "sign", "sine-wave"}));
   verb.add_option("--dependence", given.dependence, "How the training rows depend")
-      ->check(one_of({"blocks", "relationship"}));
+      ->check(one_of({"blocks", "relationship", "families"}));
   verb.add_option("--lambda", options.lambda,
-                  "Share of independent variance (relationship; default: random)")
+                  "Share of independent variance (relationship and families; default: "
+                  "random)")
       ->check(number_in(0, 1));
 }
 
@@ -168,16 +169,25 @@ void simulate_shape(SimulateGiven& given, const ResultFiles& replaced,
   if (given.dependence == "relationship") {
     chosen.dependence = SimulatedDependence::relationship;
     if (given.rows->count() == 0) chosen.rows = 5000;
+  } else if (given.dependence == "families") {
+    chosen.dependence = SimulatedDependence::families;
+    if (given.rows->count() == 0) chosen.rows = 2000;
   }
   const auto simulation = simulate(chosen);
   write_simulation(given.out, simulation, replaced);
-  console.info(fmt::format(
-      "{}: {} training rows of '{}'{}, entropy {:.4f} nats", given.out, chosen.rows,
-      given.shape,
-      simulation.block_sizes.empty()
-          ? fmt::format(" with lambda {:.3f}", simulation.lambda)
-          : fmt::format(" in {}", counted(simulation.block_sizes.size(), "block")),
-      simulation.entropy_nats));
+  std::string how;
+  if (!simulation.block_sizes.empty()) {
+    how += " in " + counted(simulation.block_sizes.size(), "block");
+  }
+  if (simulation.families > 0) {
+    how += " in " + counted(simulation.families, "family", "families");
+  }
+  if (simulation.block_sizes.empty()) {
+    how += fmt::format(" with lambda {:.3f}", simulation.lambda);
+  }
+  console.info(fmt::format("{}: {} training rows of '{}'{}, entropy {:.4f} nats",
+                           given.out, chosen.rows, given.shape, how,
+                           simulation.entropy_nats));
 }
 
 void simulate_people(SimulateGiven& given, const ResultFiles& replaced) {
@@ -225,8 +235,10 @@ void check_options(const SimulateGiven& given, const CLI::App& verb) {
       verb);
   if (given.is_cohort) check_effects(verb, cohort_rules(), given.cohort);
   const std::vector<EffectRule<std::string>> by_dependence = {
-      {{"--lambda"}, "--dependence relationship", [](const std::string& dependence) {
-         return dependence == "relationship" ? "" : "--dependence " + dependence;
+      {{"--lambda"},
+       "--dependence relationship or families",
+       [](const std::string& dependence) {
+         return dependence == "blocks" ? "--dependence blocks" : "";
        }}};
   check_effects(verb, by_dependence, given.dependence);
 }

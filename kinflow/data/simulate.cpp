@@ -80,7 +80,7 @@ void check_options(const SimulateOptions& options) {
         fmt::format("blocks of at least 1 row, received {}", options.largest_block));
   check(!options.lambda || (*options.lambda >= 0 && *options.lambda <= 1),
         fmt::format("lambda between 0 and 1, received {}", options.lambda.value_or(0)));
-  check(options.dependence == SimulatedDependence::blocks ||
+  check(options.dependence != SimulatedDependence::relationship ||
             options.rows <= kMaxRelationshipRows,
         fmt::format("at most {} rows with a relationship matrix, received {}",
                     kMaxRelationshipRows, options.rows));
@@ -194,6 +194,88 @@ std::vector<double> latents_of_relatives(Simulation& simulation) {
   return latents;
 }
 
+/// Adds a family of so many people, at least 1, to the pedigree.
+void add_family(std::int64_t people, Random& random, Simulation& simulation) {
+  struct Couple {
+    std::int64_t father, mother;
+  };
+  auto& father = simulation.father;
+  auto& mother = simulation.mother;
+  const auto add = [&](std::int64_t of_father, std::int64_t of_mother) {
+    father.push_back(of_father);
+    mother.push_back(of_mother);
+    return std::ssize(father) - 1;
+  };
+  std::vector<Couple> couples;
+  std::vector<std::int64_t> single;  // children without a partner
+  const auto end = std::ssize(father) + people;
+  const auto first = add(-1, -1);
+  if (people > 1) couples.push_back({first, add(-1, -1)});
+  while (std::ssize(father) < end) {
+    // A partner needs a place for a child.
+    constexpr double kPartners = 0.3;
+    const bool joins = !single.empty() && std::ssize(father) + 2 <= end &&
+                       random.uniform() < kPartners;
+    if (joins) {
+      const auto partner = add(-1, -1);
+      couples.push_back({single.back(), partner});
+      single.pop_back();
+    }
+    const auto& parents =
+        joins ? couples.back()
+              : couples[static_cast<std::size_t>(random.below(std::ssize(couples)))];
+    single.push_back(add(parents.father, parents.mother));
+  }
+}
+
+/// Draws families and lambda and returns latents with covariance lambda I + (1 -
+/// lambda) A, where A is the relationship by pedigree: half of each parent, and as much
+/// of a child's own as makes its variance 1.
+std::vector<double> latents_in_families(Simulation& simulation) {
+  constexpr std::int64_t kSmallest = 3, kLargest = 10;
+  const SimulateOptions& options = simulation.options;
+  Random structure(options.seed, kStructure);
+  const double drawn_lambda = structure.uniform();
+  simulation.lambda = options.lambda.value_or(drawn_lambda);
+  while (std::ssize(simulation.father) < options.rows) {
+    const auto size = kSmallest + structure.below(kLargest - kSmallest + 1);
+    const auto left = options.rows - std::ssize(simulation.father);
+    add_family(std::min(size, left), structure, simulation);
+    ++simulation.families;
+  }
+  Random random(options.seed, kTrain);
+  auto inherited = normal_pairs(options.rows, random);
+  auto latents = normal_pairs(options.rows, random);
+  const double own = std::sqrt(simulation.lambda),
+               common = std::sqrt(1 - simulation.lambda);
+  for (std::size_t i = 0; i < latents.size(); ++i) {
+    const auto row = i / 2, column = i % 2;
+    if (simulation.father[row] >= 0) {
+      const auto of_father = 2 * static_cast<std::size_t>(simulation.father[row]),
+                 of_mother = 2 * static_cast<std::size_t>(simulation.mother[row]);
+      inherited[i] =
+          (inherited[of_father + column] + inherited[of_mother + column]) / 2 +
+          std::sqrt(0.5) * inherited[i];
+    }
+    latents[i] = own * latents[i] + common * inherited[i];
+  }
+  return latents;
+}
+
+/// A line for everyone: id, father, mother.
+std::string pedigree_lines(const Simulation& simulation) {
+  std::string text = "IID\tFATHER\tMOTHER\n";
+  const auto parent = [](std::int64_t row) {
+    return row < 0 ? std::string("0") : simulated_row_id(row);
+  };
+  for (std::size_t row = 0; row < simulation.father.size(); ++row) {
+    text +=
+        fmt::format("{}\t{}\t{}\n", simulated_row_id(static_cast<std::int64_t>(row)),
+                    parent(simulation.father[row]), parent(simulation.mother[row]));
+  }
+  return text;
+}
+
 std::vector<double> independent_points(const SimulateOptions& options,
                                        std::int64_t rows, Stream stream) {
   Random random(options.seed, stream);
@@ -210,7 +292,7 @@ void write_files(const std::string& directory, const Simulation& simulation) {
 
   nlohmann::ordered_json truth = {
       {"shape", plane_shape_name(options.shape)},
-      {"dependence", blocks ? "blocks" : "relationship"},
+      {"dependence", simulated_dependence_name(options.dependence)},
       {"seed", options.seed},
       {"entropy_nats", simulation.entropy_nats},
       {"rows", options.rows},
@@ -235,13 +317,18 @@ void write_files(const std::string& directory, const Simulation& simulation) {
     truth["lambda"] = simulation.lambda;
     text_columns.push_back({.name = "id", .cells = {}});
     std::vector<SampleId> ids;
-    for (std::int64_t row = 1; row <= options.rows; ++row) {
-      ids.push_back(sample_id("", fmt::format("r{}", row)));
+    for (std::int64_t row = 0; row < options.rows; ++row) {
+      ids.push_back(sample_id("", simulated_row_id(row)));
       text_columns[0].cells.push_back(ids.back().individual);
     }
-    write_file_atomically(path("relationship.npy.id"), sample_id_lines(ids));
-    write_npy(path("relationship.npy"), {options.rows, options.rows},
-              simulation.relationship);
+    if (options.dependence == SimulatedDependence::families) {
+      truth["families"] = simulation.families;
+      write_file_atomically(path("pedigree.tsv"), pedigree_lines(simulation));
+    } else {
+      write_file_atomically(path("relationship.npy.id"), sample_id_lines(ids));
+      write_npy(path("relationship.npy"), {options.rows, options.rows},
+                simulation.relationship);
+    }
   }
   write_table(path("train.csv"), names, simulation.train, text_columns);
   write_table(path("valid.csv"), names, simulation.valid);
@@ -299,9 +386,17 @@ Simulation simulate_latents(const SimulateOptions& options) {
   check_options(options);
   Simulation simulation;
   simulation.options = options;
-  simulation.train = options.dependence == SimulatedDependence::blocks
-                         ? latents_in_blocks(simulation)
-                         : latents_of_relatives(simulation);
+  switch (options.dependence) {
+    case SimulatedDependence::blocks:
+      simulation.train = latents_in_blocks(simulation);
+      break;
+    case SimulatedDependence::relationship:
+      simulation.train = latents_of_relatives(simulation);
+      break;
+    case SimulatedDependence::families:
+      simulation.train = latents_in_families(simulation);
+      break;
+  }
   simulation.valid = independent_points(options, options.valid_rows, kValid);
   simulation.test = independent_points(options, options.test_rows, kTest);
   return simulation;
@@ -324,6 +419,20 @@ std::string simulated_block_label(std::int64_t block) {
   return fmt::format("g{}", block + 1);
 }
 
+std::string simulated_row_id(std::int64_t row) { return fmt::format("r{}", row + 1); }
+
+std::string simulated_dependence_name(SimulatedDependence dependence) {
+  switch (dependence) {
+    case SimulatedDependence::blocks:
+      return "blocks";
+    case SimulatedDependence::relationship:
+      return "relationship";
+    case SimulatedDependence::families:
+      break;
+  }
+  return "families";
+}
+
 void write_simulation(const std::string& directory, const Simulation& simulation,
                       const ResultFiles& replaced) {
   fill_folder(
@@ -333,7 +442,7 @@ void write_simulation(const std::string& directory, const Simulation& simulation
 ResultFiles simulation_files(const std::string& directory) {
   ResultFiles files;
   for (const char* name : {"train.csv", "valid.csv", "test.csv", "truth.json",
-                           "relationship.npy", "relationship.npy.id"}) {
+                           "relationship.npy", "relationship.npy.id", "pedigree.tsv"}) {
     files.push_back((std::filesystem::path(directory) / name).string());
   }
   return files;

@@ -1,5 +1,5 @@
 // The paper's simulated data: five shapes in the plane, rows dependent through blocks
-// or through a relationship matrix.
+// or through a relationship matrix; and rows of relatives in many families.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,13 @@ double shape_log_density(PlaneShape shape, PlanePoint point);
 /// Exact differential entropy in nats: the least mean NLL that any model can reach.
 double shape_entropy_nats(PlaneShape shape);
 
-enum class SimulatedDependence { blocks, relationship };
+enum class SimulatedDependence {
+  blocks,
+  relationship,  ///< the paper's matrix, in which all are related to all
+  families       ///< pedigrees of 3 to 10 people
+};
+/// "blocks", "relationship", "families".
+std::string simulated_dependence_name(SimulatedDependence dependence);
 
 struct SimulateOptions {
   PlaneShape shape = PlaneShape::abs;
@@ -53,8 +59,8 @@ struct SimulateOptions {
   double lowest_rho = 0.5;
   double highest_rho = 0.99;
   std::int64_t largest_block = 1000;
-  /// Share of independent variance under a relationship; uniform on [0, 1] if not
-  /// given.
+  /// Share of independent variance under a relationship or in families; uniform on
+  /// [0, 1] if not given.
   std::optional<double> lambda = std::nullopt;
 };
 
@@ -69,14 +75,21 @@ struct Simulation {
   std::vector<std::int64_t> block_of_row;  ///< [rows]; the rows of a block are adjacent
   std::vector<std::int64_t> block_sizes;
   std::vector<double> within_block_correlation;  ///< one per block, also of one row
-  // Relationship: the latents have covariance lambda I + (1 - lambda) G.
+  // Relationship and families: the latents have covariance lambda I + (1 - lambda) G.
   double lambda = 1;
   std::vector<double> relationship;  ///< G, [rows x rows], row-major, unit diagonal
+  // Families, whose G follows from their pedigree: the parents of every row, which come
+  // before it, or -1; the rows of a family are adjacent.
+  std::vector<std::int64_t> father;
+  std::vector<std::int64_t> mother;
+  std::int64_t families = 0;
 };
 
 /// Appendix B of the paper, with block sizes of draw_block_sizes(). G = L L' scaled to
 /// unit diagonal, with L lower triangular, 1 on the diagonal and uniform on [0.5, 0.99]
-/// below. Throws InputError for options outside their ranges.
+/// below. A family begins with a couple and their child; further people are children of
+/// its couples and partners of its children. Throws InputError for options outside
+/// their ranges.
 Simulation simulate(const SimulateOptions& options);
 
 /// The draw of simulate() before it takes its shape: points are the latents (a, b)
@@ -88,10 +101,13 @@ Simulation shaped(Simulation latents, PlaneShape shape);
 /// The label of a block in files: g1, g2, ...
 std::string simulated_block_label(std::int64_t block);
 
-/// Writes train.csv (x1, x2, and group for blocks or id for a relationship), valid.csv,
-/// test.csv, truth.json and, for a relationship, relationship.npy with its ids into a
-/// folder, which is made where it is missing, in place of what is `replaced`.
-/// InputError where that fails; then no new folder remains.
+/// The id of a row in files: r1, r2, ...
+std::string simulated_row_id(std::int64_t row);
+
+/// Writes train.csv (x1, x2, and group for blocks, else id), valid.csv, test.csv,
+/// truth.json and, for a relationship, relationship.npy with its ids, for families
+/// pedigree.tsv into a folder, which is made where it is missing, in place of what is
+/// `replaced`. InputError where that fails; then no new folder remains.
 void write_simulation(const std::string& directory, const Simulation& simulation,
                       const ResultFiles& replaced = {});
 /// All files that write_simulation() may write.

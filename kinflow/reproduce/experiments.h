@@ -32,9 +32,10 @@ struct ExperimentReport {
   std::vector<std::string> pictures;  ///< files in the folder
 };
 
-enum class Table1Part { blocks, relationship, both };
+enum class Table1Part { blocks, relationship, families, all };
 
-/// Table 1: five shapes, rows in blocks or related by a matrix.
+/// Table 1: five shapes, rows in blocks or related by a matrix, and rows of families,
+/// which are not in the paper.
 ExperimentReport reproduce_table1(const ExperimentOptions& options, Table1Part part,
                                   Logger& logger);
 /// Figure 2: Crescent in blocks, by the strength of the dependence.

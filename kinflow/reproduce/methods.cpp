@@ -76,6 +76,17 @@ FitRequest default_request(const MethodSettings& settings,
   return with_defaults(request);
 }
 
+// As typed at a shell, without --valid.
+FitRequest one_table_request(const MethodSettings& settings, std::int64_t folds) {
+  auto request = common_request(settings);
+  const auto seed = request.train.seed;
+  request.train = default_train_options(settings.dependence);
+  request.train.seed = request.flow.permutation_seed = seed;
+  request.data.folds = folds;
+  request.vary_flow = true;
+  return with_defaults(request);
+}
+
 }  // namespace
 
 Method paper_baseline(const MethodSettings& settings) {
@@ -124,10 +135,31 @@ Method uncalibrated_fit(const MethodSettings& settings) {
   return {.name = method_name::kUncalibrated, .runs = {request}};
 }
 
+Method independent_fit(const MethodSettings& settings) {
+  auto independent = settings;
+  independent.dependence = {};
+  return {.name = method_name::kIndependentRows,
+          .runs = {default_request(independent)}};
+}
+
+Method cross_fit(const MethodSettings& settings) {
+  return {.name = method_name::kCrossFitted,
+          .runs = {one_table_request(settings, 0)},
+          .one_table = true};
+}
+
 Method held_out_fit(const MethodSettings& settings) {
   return {.name = method_name::kHeldOut,
-          .runs = {default_request(settings)},
-          .holds_out = true};
+          .runs = {one_table_request(settings, 1)},
+          .one_table = true};
+}
+
+Method ordinary_fit(const MethodSettings& settings) {
+  auto independent = settings;
+  independent.dependence = {};
+  return {.name = method_name::kOrdinary,
+          .runs = {one_table_request(independent, 0)},
+          .one_table = true};
 }
 
 }  // namespace kinflow

@@ -31,7 +31,10 @@ inline constexpr const char* kAlternating = "alternating (pairs)";
 inline constexpr const char* kOneMemory = "one training (memory)";
 inline constexpr const char* kOneHybrid = "one training (hybrid)";
 inline constexpr const char* kUncalibrated = "default, not calibrated";
-inline constexpr const char* kHeldOut = "default, rows held out";
+inline constexpr const char* kHeldOut = "one table, one part held out";
+inline constexpr const char* kCrossFitted = "one table, cross-fitted";
+inline constexpr const char* kOrdinary = "one table, ordinary flow";
+inline constexpr const char* kIndependentRows = "default, independent";
 inline constexpr const char* kDefault = "default";
 inline constexpr const char* kEnsemble = "default, mixture of 4";
 }  // namespace method_name
@@ -50,7 +53,13 @@ Method one_training(const MethodSettings& settings, Estimator estimator);
 Method default_fit(const MethodSettings& settings);
 /// The same with `--no-calibrate`.
 Method uncalibrated_fit(const MethodSettings& settings);
-/// The same without a validation table.
+/// `--independent` with the same validation table.
+Method independent_fit(const MethodSettings& settings);
+
+/// `kinflow fit` without a validation table: cross-fitted, with `--folds 1`, and with
+/// `--independent`, whose folds are single rows.
+Method cross_fit(const MethodSettings& settings);
 Method held_out_fit(const MethodSettings& settings);
+Method ordinary_fit(const MethodSettings& settings);
 
 }  // namespace kinflow

@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "kinflow/core/clock.h"
+#include "kinflow/core/counted.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/evaluate/recovered_correlations.h"
 #include "kinflow/reproduce/study.h"
 #include "kinflow/train/cuda_backend.h"
-#include "kinflow/train/fold_groups.h"
+#include "kinflow/train/folded_training.h"
 
 namespace kinflow {
 namespace {
@@ -22,7 +23,9 @@ double mean_nll(const at::Tensor& log_densities) {
   return -log_densities.mean().item<double>();
 }
 
-void train(Trainer& trainer, const std::atomic<bool>* stop) {
+// @param trainer  a Trainer or a FoldedTraining
+template <typename Training>
+void train(Training& trainer, const std::atomic<bool>* stop) {
   while (!trainer.finished()) {
     if (stop != nullptr && *stop)
       throw Interrupted("interrupted; the same command goes on");
@@ -38,21 +41,54 @@ class WarningList final : public Logger {
 
 // One line for all trainings of a method that are left out, and one for all warnings.
 void report(const std::string& place, const std::vector<std::string>& warnings,
-            const Trainer& trainer, Logger& logger) {
+            std::int64_t trainings, std::int64_t lost, Logger& logger) {
+  if (lost > 0) {
+    logger.info(fmt::format("{}: {} of {} trainings diverged for good and {} left out",
+                            place, lost, trainings, lost == 1 ? "is" : "are"));
+  }
+  if (!warnings.empty()) {
+    logger.warning(fmt::format("{}: {} of {}; the first: {}", place,
+                               counted(warnings.size(), "warning"),
+                               counted(trainings, "training"), warnings.front()));
+  }
+}
+
+std::int64_t lost_of(const Trainer& trainer) {
   std::int64_t lost = 0;
   for (std::int64_t replica = 0; replica < trainer.replicas(); ++replica) {
     lost += trainer.has_failed(replica);
   }
-  if (lost > 0) {
-    logger.info(fmt::format("{}: {} of {} trainings diverged for good and {} left out",
-                            place, lost, trainer.replicas(), lost == 1 ? "is" : "are"));
+  return lost;
+}
+
+const nlohmann::json kNoRecord = {{"request", {}}, {"data_hash", ""}};
+
+// Without a validation table.
+Score run_on_one_table(const StudySet& set, const Method& method,
+                       const std::atomic<bool>* stop, Logger& logger) {
+  const auto start = std::chrono::steady_clock::now();
+  WarningList warnings;
+  FoldedTraining training(method.runs, set.rows_for(method).rows, warnings);
+  train(training, stop);
+  for (auto& warning : training.take_warnings()) {
+    warnings.all.push_back(std::move(warning));
   }
-  if (!warnings.empty()) {
-    logger.warning(fmt::format("{}: {} warning{} of {} training{}; the first: {}",
-                               place, warnings.size(), warnings.size() == 1 ? "" : "s",
-                               trainer.replicas(), trainer.replicas() == 1 ? "" : "s",
-                               warnings.front()));
-  }
+  const auto result = training.finish(0, kNoRecord, warnings, stop);
+  const auto& groups = training.groups();
+  report(fmt::format("{}, {}", set.name, method.name), warnings.all,
+         groups.replicas_of(0), groups.lost_replicas(0), logger);
+  const auto& model = result.model;
+  return {
+      .method = method.name,
+      .trainings = groups.replicas_of(0),
+      .seconds = seconds_since(start),
+      .valid_nll_nats = result.cross_validation ? result.cross_validation->nll_nats
+                                                : result.valid_nll_nats,
+      .valid_score = result.valid_score,
+      .test_nll_nats = mean_nll(model.row_log_density(set.test.data, set.test.context)),
+      .best_epoch = result.best_epoch,
+      .parameter = model.dependence.typical_parameter(),
+      .learned = correlations_of(model.dependence, set.labels)};
 }
 
 void run_method(const StudySet& set, const Method& method,
@@ -64,6 +100,10 @@ void run_method(const StudySet& set, const Method& method,
     if (shared.device == "cpu") set_threads(shared.threads);
   };
   take_threads();
+  if (method.one_table) {
+    scores.push_back(run_on_one_table(set, method, stop, logger));
+    return;
+  }
   auto ready = set.rows_for(method);
   const auto valid = ready.rows.valid;
   FoldGroups groups;
@@ -78,10 +118,10 @@ void run_method(const StudySet& set, const Method& method,
   const auto best = ranked.front();
   WarningList warnings;
   warnings.all = trainer.take_warnings();
-  const nlohmann::json record = {{"request", {}}, {"data_hash", ""}};
   auto learned =
-      finish_held_out(groups, group.run_of(best), record, warnings).model.dependence;
-  report(fmt::format("{}, {}", set.name, method.name), warnings.all, trainer, logger);
+      finish_held_out(groups, group.run_of(best), kNoRecord, warnings).model.dependence;
+  report(fmt::format("{}, {}", set.name, method.name), warnings.all, trainer.replicas(),
+         lost_of(trainer), logger);
   if (method.keeps_trained) {
     learned = group.dependence().with_parameters(trainer.best_parameters(best));
   }
@@ -152,6 +192,7 @@ SetScores run_set(const StudySet& set, SetScores known,
                   const std::function<void(const SetScores&)>& keep,
                   const std::atomic<bool>* stop, Logger& logger) {
   known.name = set.name;
+  known.floor_nats = set.floor_nats;
   for (const auto& method : set.methods) {
     if (known.has(method.name)) continue;
     try {

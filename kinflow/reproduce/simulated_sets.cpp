@@ -4,14 +4,15 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 #include <utility>
 
 #include "kinflow/core/device.h"
 #include "kinflow/core/device_stream.h"
+#include "kinflow/data/pedigree.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/evaluate/recovered_correlations.h"
-#include "kinflow/train/fold_plan.h"
 
 namespace kinflow {
 namespace {
@@ -22,16 +23,37 @@ at::Tensor points(const std::vector<double>& flat) {
   return at::tensor(flat, at::kDouble).view({-1, kColumns});
 }
 
+constexpr const char* kSource = "simulated relationship";
+
 DependenceRequest request_for(SimulatedDependence dependence) {
   DependenceRequest request;
   if (dependence == SimulatedDependence::blocks) {
     request.group = "group";
   } else {
-    request.relationships = {"simulated relationship"};
+    request.relationships = {kSource};
     request.relationship_by_position = true;
     request.cache = "none";
   }
   return request;
+}
+
+RelationshipFile relationship_of(Simulation& latents) {
+  if (latents.options.dependence == SimulatedDependence::families) {
+    Pedigree pedigree{.source = kSource,
+                      .ids = {},
+                      .listed = latents.options.rows,
+                      .father = latents.father,
+                      .mother = latents.mother};
+    for (std::int64_t row = 0; row < latents.options.rows; ++row) {
+      pedigree.ids.push_back(sample_id("", simulated_row_id(row)));
+    }
+    return pedigree_relationship(pedigree);
+  }
+  RelationshipFile file;
+  file.source = kSource;
+  file.rows = latents.options.rows;
+  file.dense = std::exchange(latents.relationship, {});
+  return file;
 }
 
 // The latents of one seed, and how its rows depend on each other.
@@ -39,62 +61,47 @@ class SeedData {
  public:
   SeedData(const SimulateOptions& options, const std::string& device, Logger& logger)
       : device_(find_device(device)), logger_(logger) {
-    data_.dependence = request_for(options.dependence);
+    request_ = request_for(options.dependence);
     latents_ = simulate_latents(options);
     relations_.rows = options.rows;
     for (const auto block : latents_.block_of_row) {
       relations_.labels.push_back(simulated_block_label(block));
     }
-    if (latents_.relationship.empty()) return;
-    RelationshipFile file;
-    file.source = "simulated relationship";
-    file.rows = options.rows;
-    file.dense = std::exchange(latents_.relationship, {});
-    relations_.relationships.push_back(std::move(file));
+    if (options.dependence == SimulatedDependence::blocks) return;
+    relations_.relationships.push_back(relationship_of(latents_));
+    FitRows rows;
+    rows.train.data = at::zeros({relations_.rows, kColumns}, at::kDouble);
+    rows.relations = relations_;
+    dependence_ = make(Schedule::joint, rows);
+    const auto lambda = at::full({1, 1}, latents_.lambda, at::kDouble).to(device_);
+    const double kappa = dependence_.law->row_worth(lambda).sum().item<double>();
+    floor_nats_ = kColumns / 2.0 * std::log1p(1 / kappa);
   }
 
   const Simulation& latents() const { return latents_; }
-  const DependenceRequest& dependence() const { return data_.dependence; }
-
-  // Decomposes matrices before several threads ask for them.
-  void prepare(bool holds_out) {
-    if (relations_.relationships.empty()) return;
-    if (holds_out) {
-      auto rows = row_numbers();
-      hold_out(split_request(), latents_.options.seed, rows);
-      held_out_numbers_ = {rows.train.data, rows.valid.data};
-      held_out_dependence_ = make(Schedule::joint, rows);
-    }
-    FitRows rows;
-    rows.train.data = at::zeros({relations_.rows, kColumns}, at::kDouble);
-    rows.relations = std::exchange(relations_, {});
-    relations_.rows = rows.relations.rows;
-    dependence_ = make(Schedule::joint, rows);
-  }
+  const DependenceRequest& dependence() const { return request_; }
+  double floor_nats() const { return floor_nats_; }
 
   StudyRows rows_for(const Method& method, const Simulation& simulation) const {
-    const auto schedule = method.runs.front().train.schedule;
+    const auto& request = method.runs.front();
     StudyRows ready;
     auto& rows = ready.rows;
     rows.columns = {"x1", "x2"};
     rows.train.data = points(simulation.train);
-    if (held_out_dependence_.law && method.holds_out) {
-      const auto take = [&](const at::Tensor& numbers) {
-        return rows.train.data.index_select(0, numbers.select(1, 0).to(at::kLong));
-      };
-      rows.valid.data = take(held_out_numbers_.second);
-      rows.train.data = take(held_out_numbers_.first);
-      ready.dependence = held_out_dependence_;
+    rows.train.labels = relations_.labels;
+    rows.relations.rows = relations_.rows;
+    if (kind_of(request.data.dependence) != DependenceKind::independent) {
+      rows.relations = relations_;
+    }
+    if (method.one_table) {
+      for (std::int64_t row = 0; row < relations_.rows; ++row) {
+        rows.train.kept_rows.push_back(row);
+      }
       return ready;
     }
-    rows.relations = relations_;
-    rows.train.labels = relations_.labels;
-    if (method.holds_out) {
-      hold_out(split_request(), simulation.options.seed, rows);
-    } else {
-      rows.valid.data = points(simulation.valid);
-      rows.has_valid_table = true;
-    }
+    rows.valid.data = points(simulation.valid);
+    rows.has_valid_table = true;
+    const auto schedule = request.train.schedule;
     ready.dependence = schedule != Schedule::baseline && dependence_.law
                            ? dependence_
                            : make(schedule, rows);
@@ -102,36 +109,21 @@ class SeedData {
   }
 
  private:
-  DataRequest split_request() const {
-    auto request = data_;
-    request.split_by =
-        data_.dependence.group.empty() ? HoldOutBy::rows : HoldOutBy::group;
-    return request;
-  }
-
-  // Rows whose one number is their place.
-  FitRows row_numbers() const {
-    FitRows rows;
-    rows.train.data = at::arange(relations_.rows, at::kDouble).unsqueeze(1);
-    rows.relations = relations_;
-    return rows;
-  }
-
   FittedDependence make(Schedule schedule, FitRows& rows) const {
-    auto made =
-        make_fitted_dependence(data_.dependence, schedule, rows, device_, logger_);
+    auto made = make_fitted_dependence(request_, schedule, rows, device_, logger_);
     wait_for_stream(device_);
     return made;
   }
 
   at::Device device_;
   Logger& logger_;
-  DataRequest data_;
+  DependenceRequest request_;
   Simulation latents_;
   RowRelations relations_;
-  // Of a relationship, whose decomposition all shapes share.
-  FittedDependence dependence_, held_out_dependence_;
-  std::pair<at::Tensor, at::Tensor> held_out_numbers_;  // training, validation
+  // Of a relationship, whose decomposition all shapes share; made before several
+  // threads ask for it.
+  FittedDependence dependence_;
+  double floor_nats_ = 0;
 };
 
 StudySet make_set(const std::shared_ptr<const SeedData>& seed,
@@ -153,6 +145,7 @@ StudySet make_set(const std::shared_ptr<const SeedData>& seed,
   set.test.data = points(simulation->test);
   set.methods = plan.methods(settings);
   set.labels = repeated_blocks(*simulation).labels;
+  set.floor_nats = seed->floor_nats();
   return set;
 }
 
@@ -190,10 +183,8 @@ std::vector<PlannedSet> plan_simulated_sets(const SimulatedPlan& plan, Logger& l
                           last->reset();
                           auto options = plan.simulation;
                           options.seed = seed;
-                          auto made =
+                          *last =
                               std::make_shared<SeedData>(options, plan.device, logger);
-                          made->prepare(/*holds_out=*/!plan.quick);
-                          *last = std::move(made);
                         }
                         return make_set(*last, plan, shape);
                       }});

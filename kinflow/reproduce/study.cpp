@@ -46,7 +46,10 @@ json to_json(const Score& score) {
 json to_json(const SetScores& set) {
   json scores = json::array();
   for (const auto& score : set.scores) scores.push_back(to_json(score));
-  return {{"name", set.name}, {"is_finished", set.is_finished}, {"scores", scores}};
+  return {{"name", set.name},
+          {"is_finished", set.is_finished},
+          {"scores", scores},
+          {"floor_nats", set.floor_nats}};
 }
 
 Score score_from(const JsonReader& reader) {
@@ -54,9 +57,10 @@ Score score_from(const JsonReader& reader) {
   const auto number = [&](const std::string& key) {
     return reader.number(key, -kLimit, kLimit);
   };
-  const auto joint = valid_score_key(ValidScore::joint);
-  const auto valid_score =
-      reader.json().contains(joint) ? ValidScore::joint : ValidScore::rows;
+  auto valid_score = ValidScore::rows;
+  for (const auto& [name, score] : valid_score_names()) {
+    if (reader.json().contains(valid_score_key(score))) valid_score = score;
+  }
   return {.method = reader.text("method"),
           .trainings = reader.integer("trainings", 0, INT64_MAX),
           .seconds = number("seconds"),
@@ -75,7 +79,8 @@ SetScores scores_from(const json& found, const std::string& source) {
   const JsonReader reader(found, source);
   SetScores set{.name = reader.text("name"),
                 .is_finished = reader.boolean("is_finished"),
-                .scores = {}};
+                .scores = {},
+                .floor_nats = reader.number("floor_nats", 0, 1e300)};
   if (!found.contains("scores") || !found["scores"].is_array()) {
     throw InputError(source + ": key 'scores': expected a list");
   }

@@ -21,8 +21,8 @@ namespace kinflow {
 struct Method {
   std::string name;
   std::vector<FitRequest> runs;  ///< with defaults
-  /// Validation rows are taken out of the training rows, as where no others exist.
-  bool holds_out = false;
+  /// There is no validation table: parts of the training rows are held out.
+  bool one_table = false;
   /// The dependence parameters are those of the chosen epoch, instead of the most
   /// likely ones given the flow.
   bool keeps_trained = false;
@@ -36,8 +36,8 @@ struct Method {
 
 /// Rows of a method, ready to be trained.
 struct StudyRows {
-  FitRows rows;
-  FittedDependence dependence;
+  FitRows rows;                 ///< of one table as read_fit_rows() gives them
+  FittedDependence dependence;  ///< not of one table
 };
 
 struct StudySet {
@@ -48,6 +48,10 @@ struct StudySet {
   std::vector<Method> methods;
   /// Blocks whose learned correlations are kept; empty where there are none.
   std::vector<std::string> labels = {};
+  /// p/2 log(1 + 1/kappa), which a model loses that knows all but where the population
+  /// lies, of which the training rows say as much as kappa independent ones; 0 where it
+  /// is not computed.
+  double floor_nats = 0;
 };
 
 /// What one method came to on one data set.
@@ -73,6 +77,7 @@ struct SetScores {
   std::string name;
   bool is_finished = false;
   std::vector<Score> scores;
+  double floor_nats = 0;  ///< StudySet::floor_nats
 
   bool has(const std::string& method) const;
   /// InputError where there is no such method.

@@ -70,11 +70,15 @@ bool all_diverged(const TrainingGroup& group) {
 }  // namespace
 
 FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, Logger& logger)
-    : requests_(std::move(requests)) {
+    : FoldedTraining(requests, read_fit_rows(requests.at(0).data, requests.at(0).flow),
+                     logger) {}
+
+FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
+                               Logger& logger)
+    : requests_(std::move(requests)), rows_(std::move(given)) {
   const auto& shared = requests_.at(0);
   const auto& data = shared.data;
   const auto device = find_device(shared.device);
-  rows_ = read_fit_rows(data, shared.flow);
   notes_ = rows_.relations.notes;
   const auto make_dependence = [&](const DependenceRequest& dependence, FitRows& rows) {
     // Groups take threads away from tensors.

@@ -30,6 +30,9 @@ class FoldedTraining {
   /// Reads and checks all input; InputError before any training.
   /// @param requests  with defaults, all of one group_key()
   FoldedTraining(std::vector<FitRequest> requests, Logger& logger);
+  /// The same for rows in memory.
+  /// @param rows  as read_fit_rows() gives them
+  FoldedTraining(std::vector<FitRequest> requests, FitRows rows, Logger& logger);
 
   const FitRequest& request(std::int64_t run) const;
   std::int64_t folds() const { return static_cast<std::int64_t>(groups_.folds()); }

@@ -354,7 +354,8 @@ TEST(Help, EveryVerbNamesItsDefaults) {
   const std::map<std::string, Arguments> expected = {
       {"simulate", {"=abs", "=blocks", "=10000", "=5000", "REQUIRED"}},
       {"fit",
-       {"=joint", "=spline", "default: 3 for spline", "--checkpoint-seconds", "=cpu"}},
+       {"=joint", "default: auto", "default: 3 for spline", "--checkpoint-seconds",
+        "=cpu"}},
       {"evaluate", {"--json", "=cpu", "--relationship-pcs", "--given"}},
       {"sample", {"--given", "--for", "[1 - 1000000000]"}},
       {"transform", {"--inverse", "=cpu"}},

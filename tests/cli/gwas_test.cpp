@@ -449,8 +449,8 @@ TEST_F(Gwas, HelpHasGeneticOptionsFirstAndTheDefaultsOfItsFlow) {
   for (const std::string option : {"--layers", "--hidden", "--epochs", "--device"}) {
     EXPECT_GT(help.find("  " + option + " "), flow) << option << help;
   }
-  EXPECT_NE(help.find("(default: 12)"), help.npos) << help;
-  EXPECT_EQ(help.find("8 for affine"), help.npos) << help;
+  EXPECT_NE(help.find("(default: 30)"), help.npos) << help;
+  EXPECT_EQ(help.find("30 with the memory estimator"), help.npos) << help;
 }
 
 // ---- flows

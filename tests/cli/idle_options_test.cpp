@@ -36,6 +36,11 @@ TEST(IdleOptions, OfAFitAreRefused) {
       {{{"--flow", "affine", "--bins", "4"},
         {"--bins:", "--flow spline", "--flow affine"}},
        {{"--flow", "affine", "--bound", "3"}, {"--bound:", "--flow affine"}},
+       {{"--flow", "auto", "--layers", "2"}, {"--flow:", "beside --layers", "auto"}},
+       {{"--flow", "auto", "--valid", valid}, {"--flow:", "auto beside --valid"}},
+       {{"--flow", "auto", "--schedule", "grid"}, {"--flow:", "--schedule grid"}},
+       {{"--flow", "auto", "--replicas", "1"}, {"--flow:", "one replica"}},
+       {{"--permutation", "alternating"}, {"--permutation:", "flows of all kinds"}},
        {{"--valid", valid, "--valid-fraction", "0.2"}, {"--valid-fraction:", valid}},
        {{"--valid", valid, "--split-by", "rows"}, {"--split-by:", "--valid"}},
        {{"--no-calibrate"}, {"--no-calibrate:", "--valid"}},
@@ -63,8 +68,8 @@ TEST(IdleOptions, OfAFitAreRefused) {
       {{{"--replicas", "1", "--learning-rate", "0.01,0.03"},
         {"--learning-rate: expected --replicas 2 or more", "found 1"}},
        {{"--replicas", "2", "--learning-rate", "0.01", "--weight-decay", "0,1,2"},
-        {"--weight-decay: expected --replicas 3 or more", "found 2"}},
-       {{"--replicas", "4", "--start", "0.2,0.4"},
+        {"--weight-decay: expected --replicas 5 or more", "found 2"}},
+       {{"--replicas", "4", "--flow", "affine", "--start", "0.2,0.4"},
         {"--start: expected --replicas 5 or more", "found 4"}},
        {{"--schedule", "grid", "--weight-decay", "0,1"},
         {"--weight-decay: expected --replicas 3 or more", "found 1"}}});
@@ -163,7 +168,7 @@ TEST(IdleOptions, OfGwasAreRefused) {
         {"--kind:", "--relationship"}},
        {{"--grm", "g", "--relationship", "k.txt"}, {"--relationship:", "--grm"}},
        {{"--relationship", "k.txt", "--loco"}, {"--loco:", "--relationship k.txt"}},
-       {{"--bins", "4"}, {"--bins:", "--flow affine"}},
+       {{"--flow", "affine", "--bins", "4"}, {"--bins:", "--flow affine"}},
        {{"--schedule", "baseline", "--start", "0.4"},
         {"--start:", "--schedule baseline"}}});
 }

@@ -309,5 +309,48 @@ TEST(WriteSimulation, AFolderThatCannotBeMadeIsRefused) {
             file + "/in: cannot make the folder (Not a directory)");
 }
 
+TEST(Simulate, FamiliesAreSmallPedigreesWithTheirCovariance) {
+  const SimulateOptions options{.dependence = SimulatedDependence::families,
+                                .rows = 60'000,
+                                .valid_rows = 1,
+                                .test_rows = 1,
+                                .seed = 3,
+                                .lambda = 0.4};
+  const auto simulation = simulate_latents(options);
+  ASSERT_EQ(simulation.father.size(), 60'000u);
+  EXPECT_EQ(simulation.lambda, 0.4);
+  // Means of products of first latents: of a person, a parent and a child, the two
+  // parents, and full siblings next to each other.
+  double own = 0, parent = 0, couple = 0, siblings = 0;
+  double children = 0, pairs = 0;
+  const auto at = [&](std::int64_t row) {
+    return simulation.train[2 * static_cast<std::size_t>(row)];
+  };
+  for (std::int64_t row = 0; row < options.rows; ++row) {
+    const auto father = simulation.father[static_cast<std::size_t>(row)];
+    const auto mother = simulation.mother[static_cast<std::size_t>(row)];
+    own += at(row) * at(row);
+    ASSERT_EQ(father < 0, mother < 0);
+    if (father < 0) continue;
+    ASSERT_LT(father, row);
+    ASSERT_LT(mother, row);
+    ASSERT_LT(row - std::min(father, mother), 10);
+    ++children;
+    parent += at(row) * at(father);
+    couple += at(father) * at(mother);
+    if (simulation.father[static_cast<std::size_t>(row - 1)] != father ||
+        simulation.mother[static_cast<std::size_t>(row - 1)] != mother) {
+      continue;
+    }
+    ++pairs;
+    siblings += at(row) * at(row - 1);
+  }
+  EXPECT_NEAR(own / 60'000, 1, 0.02);
+  EXPECT_NEAR(parent / children, 0.3, 0.02);
+  EXPECT_NEAR(siblings / pairs, 0.3, 0.03);
+  EXPECT_NEAR(couple / children, 0, 0.02);
+  EXPECT_NEAR(60'000.0 / static_cast<double>(simulation.families), 6.5, 0.1);
+}
+
 }  // namespace
 }  // namespace kinflow
