@@ -314,7 +314,6 @@ void print_text(const Model& model, const std::string& run) {
   const auto of_record = [&](const std::string& pointer) {
     return text_at(model.record, pointer);
   };
-  const auto score = valid_score_of(model.record);
   if (model.record.contains("cross_validation")) {
     add("cross-validation",
         fmt::format("NLL {} +- {} nats of single rows, each weighted by what it is "

@@ -49,9 +49,9 @@ std::string first_mistake(std::string_view text, std::size_t end) {
 
 }  // namespace
 
-JsonReader::JsonReader(const nlohmann::json& json, std::string source,
+JsonReader::JsonReader(const nlohmann::json& object, std::string source,
                        std::string prefix)
-    : json_(json), source_(std::move(source)), prefix_(std::move(prefix)) {
+    : json_(object), source_(std::move(source)), prefix_(std::move(prefix)) {
   if (!json_.is_object()) {
     throw InputError(fmt::format("{}: expected a JSON object{}, found {}", source_,
                                  prefix_.empty() ? "" : " for '" + prefix_ + "'",

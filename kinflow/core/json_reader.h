@@ -13,9 +13,9 @@ namespace kinflow {
 /// "SOURCE: key 'a.b': expected ..., found ...".
 class JsonReader {
  public:
-  /// @param json    must outlive the reader and be an object, else InputError
+  /// @param object  must outlive the reader and be an object, else InputError
   /// @param prefix  path of the object inside the file, for messages
-  JsonReader(const nlohmann::json& json, std::string source, std::string prefix = "");
+  JsonReader(const nlohmann::json& object, std::string source, std::string prefix = "");
 
   /// The object itself.
   const nlohmann::json& json() const { return json_; }

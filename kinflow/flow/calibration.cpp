@@ -39,16 +39,18 @@ Calibration Calibration::of_replicas(const std::vector<std::int64_t>& replicas) 
 
 // The second moments are taken around the rows' own mean, since a mean that is large
 // beside the deviation would leave no digits of it.
-Calibration calibrate(const at::Tensor& latents, double training_information) {
+Calibration calibrate(const at::Tensor& latents,
+                      const at::Tensor& training_information) {
   const auto columns = latents.to(at::kDouble).transpose(1, 2).contiguous();
   const auto rows = static_cast<double>(latents.size(1));
-  const auto total = rows + training_information;
+  const auto information = training_information.unsqueeze(1);
+  const auto total = information + rows;
   const auto own_mean = steady_sum(columns) / rows;
   const auto squares = steady_sum((columns - own_mean.unsqueeze(2)).square());
-  const auto variance = (squares + training_information +
-                         own_mean.square() * (rows * training_information / total)) /
-                        total;
-  return {.mean = own_mean * (rows / total),
+  const auto variance =
+      (squares + information + own_mean.square() * (information * rows / total)) /
+      total;
+  return {.mean = own_mean * (total.reciprocal() * rows),
           .deviation = variance.clamp_min(kSmallestVariance).sqrt()};
 }
 

@@ -32,7 +32,8 @@ struct Calibration {
 /// training rows say: that the latents are standard normal, with the weight of so many
 /// independent rows as they are worth.
 /// @param latents  [R, m, p], of independent rows
-/// @param training_information  1' C^-1 1, at least 0
-Calibration calibrate(const at::Tensor& latents, double training_information);
+/// @param training_information  1' C^-1 1 of each replica, at least 0, [R] float64
+Calibration calibrate(const at::Tensor& latents,
+                      const at::Tensor& training_information);
 
 }  // namespace kinflow

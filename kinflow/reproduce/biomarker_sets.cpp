@@ -71,6 +71,7 @@ class SplitData {
       FitRows rows;
       rows.train.data = train_;
       rows.relations = relations_of(data, prefix, parts.train);
+      if (prefix == kPedigree) pedigree_ = rows.relations;
       const auto request = request_for(prefix);
       laws_[key_of(request)] =
           make_fitted_dependence(request, Schedule::joint, rows, where, logger);
@@ -89,6 +90,16 @@ class SplitData {
     StudyRows ready;
     ready.rows.columns = columns_;
     ready.rows.train.data = train_;
+    if (method.one_table) {
+      ready.rows.relations.rows = train_.size(0);
+      if (kind_of(request.data.dependence) != DependenceKind::independent) {
+        ready.rows.relations = pedigree_;
+      }
+      for (std::int64_t row = 0; row < train_.size(0); ++row) {
+        ready.rows.train.kept_rows.push_back(row);
+      }
+      return ready;
+    }
     ready.rows.valid.data = valid_;
     ready.rows.has_valid_table = true;
     ready.dependence = request.train.schedule == Schedule::baseline
@@ -120,6 +131,7 @@ class SplitData {
   std::vector<std::string> columns_;
   at::Tensor train_, valid_, test_;
   std::map<std::string, FittedDependence> laws_;  // by key_of()
+  RowRelations pedigree_;                         // for methods of one table
   FittedDependence independent_;
 };
 
@@ -157,6 +169,9 @@ std::vector<Method> methods_for(MethodSettings settings) {
       methods.push_back(named(prefix, method));
     }
   }
+  methods.push_back(ordinary_fit(settings));
+  settings.dependence = request_for(kPedigree);
+  methods.push_back(named(kPedigree, cross_fit(settings)));
   return methods;
 }
 

@@ -15,6 +15,8 @@ namespace {
 using namespace method_name;
 using namespace biomarker_method;
 
+const std::string kOnePedigree = std::string(kPedigree) + kCrossFitted;
+
 std::vector<std::string> paper_adjusted() { return {kGrid, kAlternating, kJoint}; }
 
 std::vector<ScoreRow> rows_of() {
@@ -37,12 +39,15 @@ std::vector<ScoreRow> rows_of() {
     add("kinflow: ", kUnadjusted, method);
     for (const auto& prefix : relatedness_prefixes()) add("kinflow: ", prefix, method);
   }
+  rows.push_back(
+      {"no validation table: ordinary flow, single rows held out", kOrdinary});
+  rows.push_back({"no validation table: pedigree, cross-fitted", kOnePedigree});
   return rows;
 }
 
 // Every adjusted method beside its like for independent rows.
 std::vector<Comparison> comparisons() {
-  std::vector<Comparison> all = {{kBaselineMore, kBaseline}};
+  std::vector<Comparison> all = {{kBaselineMore, kBaseline}, {kOnePedigree, kOrdinary}};
   for (const auto& prefix : relatedness_prefixes()) {
     for (const auto& method : paper_adjusted()) {
       all.push_back({prefix + method, kBaseline});
@@ -111,7 +116,8 @@ std::string legend(const BiomarkerData& data, bool quick) {
       "*Calibrated*: the validation rows also give mean and deviation of the latents. "
       "Rows *kinflow* are `kinflow fit` with its defaults, *independent* with "
       "`--independent`, *unadjusted* with `--schedule baseline` beside a relationship, "
-      "which keeps its other defaults. Relatedness is that of SNPs (standardised "
+      "which keeps its other defaults; without a validation table both are "
+      "cross-fitted. Relatedness is that of SNPs (standardised "
       "relationship matrix "
       "of the autosomes), the correlation of {} principal components of it, or the "
       "pedigree's. For the paper's own data, blood traits of 3,223 people of the UK "

@@ -28,9 +28,10 @@ struct Teaser {
   double seconds = 0;
 };
 
-/// Writes simulated data (data), the run folders of two fits with kinflow's defaults
-/// (baseline, joint) and the picture density.png, last. A call that was stopped begins
-/// anew; a finished one is overwritten on request only, else InputError.
+/// Writes simulated data (data), the run folders of fits with kinflow's defaults, with
+/// an independent validation table (baseline, joint) and without (one-table-ordinary,
+/// one-table-adjusted), and the picture density.png, last. A call that was stopped
+/// begins anew; a finished one is overwritten on request only, else InputError.
 Teaser run_teaser(const TeaserOptions& options, Logger& logger);
 
 }  // namespace kinflow

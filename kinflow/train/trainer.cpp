@@ -216,7 +216,11 @@ void Trainer::run_epoch() {
 
 Calibration Trainer::calibration() const {
   return calibrate(all_latents(flow_, data_.valid, data_.valid_context).latents,
-                   data_.training_information);
+                   training_information(best_parameters_));
+}
+
+at::Tensor Trainer::training_information(const at::Tensor& parameters) const {
+  return steady_sum(dependence_.row_worth(parameters)).clamp_min(0);
 }
 
 at::Tensor Trainer::valid_row_densities() const {
@@ -224,8 +228,9 @@ at::Tensor Trainer::valid_row_densities() const {
     return row_log_density(flow_, data_.valid, data_.valid_context);
   }
   const auto result = all_latents(flow_, data_.valid, data_.valid_context);
-  const auto calibrated =
-      calibrate(result.latents, data_.training_information).apply(result);
+  const auto information =
+      training_information(dependence_.from_unconstrained(state_.unconstrained));
+  const auto calibrated = calibrate(result.latents, information).apply(result);
   return standard_normal_log_density(calibrated.latents) + calibrated.log_abs_det;
 }
 

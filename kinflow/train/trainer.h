@@ -38,8 +38,6 @@ struct TrainingData {
   at::Tensor typical_weights = {};
   /// log |det| of the standardisation of one row: NLLs are in the data's own units.
   double log_abs_det = 0;
-  /// 1' C^-1 1, so many independent rows as the training rows are worth.
-  double training_information = 0;
   /// Whether validation rows are scored with the latents that they calibrate. Not with
   /// `valid_law`.
   bool calibrates = false;
@@ -125,8 +123,8 @@ class Trainer {
   std::int64_t best_replica() const;
   /// Puts the best weights of every replica back into the flow.
   void restore_best();
-  /// The calibration by the validation rows, which must be independent, of the weights
-  /// that the flow has now.
+  /// The calibration by the validation rows, which must be independent, of the best
+  /// weights, which restore_best() has put into the flow.
   Calibration calibration() const;
   /// What validation rows are worth under parameters [R, k] of the training rows' law,
   /// [R, m] float64; undefined where all count alike.
@@ -171,6 +169,9 @@ class Trainer {
   /// Remembers the latents of today of the replicas where `which` [R, 1] bool holds.
   void reset_memory(const at::Tensor& which);
   /// Log-densities of the validation rows, [R, m] float64, each by itself.
+  /// 1' C^-1 1 of the training rows under parameters [R, k]: as many independent rows
+  /// as they are worth, [R] float64.
+  at::Tensor training_information(const at::Tensor& parameters) const;
   at::Tensor valid_row_densities() const;
   at::Tensor valid_nll() const;
   at::Tensor is_stopped() const;

@@ -131,12 +131,6 @@ void TrainingGroup::prepare(const std::vector<std::int64_t>& chosen) {
   const auto& shared = requests_.at(0);
   const auto device = find_device(shared.device);
   const auto type = shared.float64 ? at::kDouble : at::kFloat;
-  const auto& law = *dependence_.law;
-  const double information =
-      std::max(law.row_worth(law.default_parameters().unsqueeze(0).to(device))
-                   .sum()
-                   .item<double>(),
-               0.0);
   std::vector<at::Tensor> starts;
   std::vector<TrainOptions> replicas;
   std::vector<std::uint64_t> seeds;
@@ -176,7 +170,6 @@ void TrainingGroup::prepare(const std::vector<std::int64_t>& chosen) {
                    .valid_weights = dependence_.valid_weights,
                    .typical_weights = dependence_.typical_weights,
                    .log_abs_det = of_data.log_abs_det(),
-                   .training_information = information,
                    .calibrates = calibrates()},
       std::move(replicas), at::cat(starts).to(device));
   if (trainer_->uses_own_team()) set_tensor_threads(1);

@@ -126,7 +126,9 @@ TEST(RareTraitsTable, TheBoundKeepsTheErrorOfTheFirstKind) {
       largest = std::max(largest, error);
     }
     EXPECT_LT(above, 2.7) << share;
-    if (share < 0.2) EXPECT_GT(below, 10) << share;
+    if (share < 0.2) {
+      EXPECT_GT(below, 10) << share;
+    }
   }
   for (double minor = 1; minor < 1000; ++minor) {
     EXPECT_LT(relative_error(kPeople, 0.35 * kPeople, minor, kQuantile, kLevel), 2.7);

@@ -40,7 +40,9 @@ TEST_F(SmallP, HaveLogarithmsThatOrderThem) {
     const auto rows = associations(path(set + ".assoc.tsv"));
     EXPECT_GT(rows[21].log10_p, rows[20].log10_p);
     for (const auto& row : rows) {
-      if (row.p > 1e-300) EXPECT_NEAR(row.log10_p, -std::log10(row.p), 1e-5);
+      if (row.p > 1e-300) {
+        EXPECT_NEAR(row.log10_p, -std::log10(row.p), 1e-5);
+      }
     }
     const auto loci = rows_of(path(set + ".loci.tsv"));
     ASSERT_GT(loci.size(), 1U);

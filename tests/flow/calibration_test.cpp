@@ -11,6 +11,11 @@
 namespace kinflow {
 namespace {
 
+/// With the same information for all replicas.
+Calibration calibrated_by(const at::Tensor& latents, double information) {
+  return calibrate(latents, at::full({latents.size(0)}, information, at::kDouble));
+}
+
 /// Latents of replicas, rows and columns, around a mean of 2 with a deviation of 3.
 at::Tensor some_latents(at::IntArrayRef shape, std::uint64_t seed = 4) {
   auto latents = at::empty(shape, at::kDouble);
@@ -26,7 +31,7 @@ TEST(Calibration, IsThePooledMomentsOfEveryReplicaAndColumn) {
                                    4.0, 3.0, 4.0, 5.0, 7.0, 1.0},
                                   at::kDouble)
                            .view({2, 3, 2});
-  const auto found = calibrate(latents, 2);
+  const auto found = calibrated_by(latents, 2);
   // Sums (9, 0), (15, 9) and sums of squares (41, 2), (81, 35), with two rows more
   // whose sum is 0 and whose squares sum to 2.
   const auto mean = at::tensor({1.8, 0.0, 3.0, 1.8}, at::kDouble).view({2, 2});
@@ -41,7 +46,7 @@ TEST(Calibration, IsThePooledMomentsOfEveryReplicaAndColumn) {
 
 TEST(Calibration, WithoutTrainingInformationIsThePlainMoments) {
   const auto latents = some_latents({2, 50, 3});
-  const auto found = calibrate(latents, 0);
+  const auto found = calibrated_by(latents, 0);
   EXPECT_TRUE(at::allclose(found.mean, latents.mean(1), 1e-13));
   EXPECT_TRUE(at::allclose(found.deviation, latents.std(1, /*unbiased=*/false), 1e-13));
   const auto placed =
@@ -54,7 +59,7 @@ TEST(Calibration, WithoutTrainingInformationIsThePlainMoments) {
 TEST(Calibration, OfStandardLatentsChangesNothingWhateverTheInformation) {
   const auto latents = at::tensor({-1.0, 1.0, 1.0, -1.0}, at::kDouble).view({1, 4, 1});
   for (const double information : {0.0, 0.3, 17.0, 1e9}) {
-    const auto found = calibrate(latents, information);
+    const auto found = calibrated_by(latents, information);
     EXPECT_NEAR(found.mean.item<double>(), 0, 1e-15);
     EXPECT_NEAR(found.deviation.item<double>(), 1, 1e-15);
   }
@@ -64,7 +69,7 @@ TEST(Calibration, WithMuchTrainingInformationLeavesLatentsWhereTheyAre) {
   const auto latents = some_latents({1, 50, 2});
   double before = HUGE_VAL;
   for (const double information : {0.0, 10.0, 100.0, 1e4, 1e12}) {
-    const auto found = calibrate(latents, information);
+    const auto found = calibrated_by(latents, information);
     const double moved =
         (found.mean.abs() + (found.deviation - 1).abs()).max().item<double>();
     EXPECT_LT(moved, before);
@@ -76,12 +81,13 @@ TEST(Calibration, WithMuchTrainingInformationLeavesLatentsWhereTheyAre) {
 TEST(Calibration, OfAFarMeanKeepsTheDigitsOfTheDeviation) {
   const auto latents =
       at::tensor({1e9 - 1, 1e9 + 1, 1e9 + 1, 1e9 - 1}, at::kDouble).view({1, 4, 1});
-  EXPECT_DOUBLE_EQ(calibrate(latents, 0).deviation.item<double>(), 1);
+  EXPECT_DOUBLE_EQ(calibrated_by(latents, 0).deviation.item<double>(), 1);
 }
 
 TEST(Calibration, OfEqualLatentsHasADensity) {
   for (const double information : {0.0, 1e-300, 1.0}) {
-    const auto found = calibrate(at::full({1, 3, 1}, 2.5, at::kDouble), information);
+    const auto found =
+        calibrated_by(at::full({1, 3, 1}, 2.5, at::kDouble), information);
     EXPECT_GT(found.deviation.item<double>(), 0);
     EXPECT_TRUE(std::isfinite(found.deviation.item<double>()));
   }
@@ -108,10 +114,10 @@ TEST(Calibration, OfAReplicaDoesNotKnowTheOthersBitForBit) {
   for (const std::int64_t columns : {1, 2, 3, 5}) {
     const auto latents = some_latents({7, 33, columns});
     const LatentResult all{.latents = latents, .log_abs_det = some_latents({7, 33}, 8)};
-    const auto many = calibrate(latents, 4.5);
+    const auto many = calibrated_by(latents, 4.5);
     const auto placed = many.apply(all);
     for (std::int64_t r = 0; r < 7; ++r) {
-      const auto alone = calibrate(latents.narrow(0, r, 1), 4.5);
+      const auto alone = calibrated_by(latents.narrow(0, r, 1), 4.5);
       const auto placed_alone =
           alone.apply({.latents = latents.narrow(0, r, 1),
                        .log_abs_det = all.log_abs_det.narrow(0, r, 1)});
@@ -125,7 +131,7 @@ TEST(Calibration, OfAReplicaDoesNotKnowTheOthersBitForBit) {
 }
 
 TEST(Calibration, OfSomeReplicasKeepsTheOrderThatIsAsked) {
-  const auto all = calibrate(some_latents({4, 9, 2}), 1);
+  const auto all = calibrated_by(some_latents({4, 9, 2}), 1);
   const auto some = all.of_replicas({3, 0});
   EXPECT_TRUE(at::equal(some.mean[0], all.mean[3]));
   EXPECT_TRUE(at::equal(some.deviation[1], all.deviation[0]));

@@ -84,15 +84,19 @@ TEST_F(CalibratedFit, ScoresIndependentRowsBetterWhereTrainingRowsMissTheMean) {
   EXPECT_LT(nll(with, "test.csv"), nll(without, "test.csv") - 0.1);
 }
 
-// Blocks of m rows with a correlation of 1/2 are worth m / (1 + (m - 1) / 2) rows.
+// Blocks of m rows with a correlation of rho are worth m / (1 + (m - 1) rho) rows.
 TEST_F(CalibratedFit, HoldsThePooledMomentsOfTheFlowsOwnLatents) {
-  const double information = kBlocks * kBlockRows / (1 + (kBlockRows - 1) / 2.0);
-  auto model = fitted(request_for(true));
+  auto request = request_for(true);
+  request.train.schedule = Schedule::grid;
+  request.train.grid = {0.8};
+  const double information = kBlocks * kBlockRows / (1 + (kBlockRows - 1) * 0.8);
+  auto model = fitted(request);
   const auto placed = model.to_latent(rows("valid.csv"), {}).latents;
   const auto used = *model.calibration;
   model.calibration.reset();
   const auto own = model.to_latent(rows("valid.csv"), {}).latents;
-  const auto expected = calibrate(own.unsqueeze(0), information);
+  const auto expected =
+      calibrate(own.unsqueeze(0), at::tensor({information}, at::kDouble));
   EXPECT_TRUE(at::allclose(used.mean, expected.mean, 0, 1e-10));
   EXPECT_TRUE(at::allclose(used.deviation, expected.deviation, 1e-10));
   // By the formula: what is left of the rows' own mean, in units of the deviation.
@@ -110,7 +114,7 @@ TEST_F(CalibratedFit, RowsAsIndependentAreWorthTheirNumber) {
   model.calibration.reset();
   const auto expected =
       calibrate(model.to_latent(rows("valid.csv"), {}).latents.unsqueeze(0),
-                kBlocks * kBlockRows);
+                at::tensor({1.0 * kBlocks * kBlockRows}, at::kDouble));
   EXPECT_TRUE(at::allclose(used.mean, expected.mean, 0, 1e-10));
   EXPECT_TRUE(at::allclose(used.deviation, expected.deviation, 1e-10));
 }

@@ -170,7 +170,6 @@ class SmallTraining {
                       .valid = bent_rows(setup.valid_rows, 7).to(setup.type),
                       .valid_context = context(setup.valid_rows, 8),
                       .log_abs_det = 0.7,
-                      .training_information = 40,
                       .calibrates = setup.calibrates};
     const auto count = law_->parameter_count();
     if (count > 0) {
