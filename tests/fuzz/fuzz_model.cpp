@@ -44,6 +44,17 @@ Model table_model(std::int64_t members) {
   return model;
 }
 
+/// Of two parts, one of them of uncorrelated columns, and a flow of all rows.
+Model model_of_parts() {
+  auto model = table_model(2);
+  auto further = table_model(1);
+  further.parts[0].standardization.decorrelation = at::eye(2, at::kDouble);
+  model.map = further.parts[0].select({0}, at::kCPU);
+  model.parts.push_back(std::move(further.parts[0]));
+  model.further_parameters.push_back({0.5, 0.5});
+  return model;
+}
+
 ImageModel image_model() {
   const GlowOptions options{.channels = 1,
                             .height = 8,
@@ -68,7 +79,7 @@ struct GoodModel {
   NamedTensors tensors;
 };
 
-/// Of one member, of two, and of images.
+/// Of one member, of two, of images, and of parts.
 std::vector<GoodModel> good_models(const fuzzed::Folder& folder) {
   std::vector<GoodModel> models;
   const auto path = folder.path("good.safetensors");
@@ -81,6 +92,8 @@ std::vector<GoodModel> good_models(const fuzzed::Folder& folder) {
     take();
   }
   save_image_model(path, image_model());
+  take();
+  save_model(path, model_of_parts());
   take();
   return models;
 }
