@@ -53,7 +53,7 @@ TEST(Usage, MessagesOfTheParserArePlain) {
   expect_refusal(folder, {"relationship"},
                  {"relationship: expected check or convert, found none"});
   expect_refusal(folder, {"simulate", "--dependence", "--out", out},
-                 {"--dependence: expected blocks or relationship, found"});
+                 {"--dependence: expected blocks, relationship or families, found"});
 }
 
 // A variable of a shell that is not set must not change what is computed.
