@@ -77,10 +77,12 @@ void fit_image_set(const FitVerbGiven& given, const CLI::App& verb, Console& con
   }
   const auto result = fit_images(chosen, place, console);
   fmt::print(
-      "{}: valid NLL {:.4f} nats of single images, {:.4f} bits per dimension, at epoch "
+      "{}: valid NLL {:.4f} nats of {} images, {:.4f} bits per dimension, at epoch "
       "{} of {}, "
       "{}, {:.1f} s\n",
-      place.directory, result.valid_nll_nats, result.valid_bits_per_dimension,
+      place.directory, result.valid_nll_nats,
+      result.valid_score == ValidScore::weighted ? "weighted" : "single",
+      result.valid_bits_per_dimension,
       result.best_epoch, result.epochs, result.model.dependence.summary(),
       result.seconds);
 }

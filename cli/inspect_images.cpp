@@ -19,7 +19,7 @@ void print_json(const ImageModel& model, const std::string& run) {
                                {"prepare", to_json(model.prepare)},
                                {"dependence", dependence_json(model.dependence)},
                                {"record", model.record},
-                               {"history", history_json(run, ValidScore::rows)}};
+                               {"history", history_json(run, valid_score_of(model.record))}};
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -28,19 +28,20 @@ void add_training(TextTable& table, const nlohmann::json& record) {
   const auto of_record = [&](const std::string& pointer) {
     return text_at(record, pointer);
   };
+  const auto score = valid_score_of(record);
+  const auto nll =
+      fmt::format("NLL {} nats of {} images", of_record("/" + valid_score_key(score)),
+                  score == ValidScore::weighted ? "weighted" : "single");
   if (!record.contains("epochs")) {
-    table.add_row(
-        {"validation",
-         fmt::format("NLL {} nats of single images, at epoch {}, the best so far",
-                     of_record("/valid_nll_nats"), of_record("/best_epoch"))});
+    table.add_row({"validation", fmt::format("{}, at epoch {}, the best so far", nll,
+                                             of_record("/best_epoch"))});
     return;
   }
   table.add_row(
       {"validation",
-       fmt::format("NLL {} nats of single images, {} bits per dimension, at epoch {} "
-                   "of {}",
-                   of_record("/valid_nll_nats"), of_record("/valid_bits_per_dimension"),
-                   of_record("/best_epoch"), of_record("/epochs"))});
+       fmt::format("{}, {} bits per dimension, at epoch {} of {}", nll,
+                   of_record("/valid_bits_per_dimension"), of_record("/best_epoch"),
+                   of_record("/epochs"))});
   if (const auto late = late_best_line(record); !late.empty()) {
     table.add_row({"", late});
   }

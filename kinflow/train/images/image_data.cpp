@@ -106,6 +106,7 @@ ImageFitData read_fit_images(const ImageFitRequest& request) {
                                                .seed = request.train.seed});
   data.valid = select_images(data.train, parts.valid);
   data.train = select_images(data.train, parts.train);
+  data.holds_people_out = true;
   return data;
 }
 

@@ -16,6 +16,7 @@ struct ImageFitRequest;
 struct ImageFitData {
   ImageSet train;
   ImageSet valid;
+  bool holds_people_out = false;  ///< the validation images are a part of the user's
   std::vector<std::string> notes;     ///< lines for the user
   std::vector<std::string> warnings;  ///< the same, of doubtful things
 };

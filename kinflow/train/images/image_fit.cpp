@@ -46,9 +46,11 @@ nlohmann::json new_record(const ImageFitRequest& request, const ImageFitData& da
           {"valid_hash", set_hash(data.valid)}};
 }
 
-constexpr const char* kMetricsHeader =
-    "epoch,replica,train_nll_nats,valid_nll_nats,typical_parameter,gradient_norm,"
-    "skipped_steps\n";
+std::string metrics_header(ValidScore score) {
+  return fmt::format(
+      "epoch,replica,train_nll_nats,{},typical_parameter,gradient_norm,skipped_steps\n",
+      valid_score_key(score));
+}
 
 std::string lines_of(const std::vector<ImageEpoch>& history, std::size_t first) {
   std::string lines;
@@ -195,7 +197,8 @@ nlohmann::json described_trainings(const ImageFitRequest& request,
                                    const ImageRun& run) {
   auto trainings = nlohmann::json::array();
   for (std::int64_t replica = 0; replica < run.replicas(); ++replica) {
-    nlohmann::json described = {{"valid_nll_nats", nullptr}, {"best_epoch", nullptr}};
+    const auto score = valid_score_key(run.valid_score());
+    nlohmann::json described = {{score, nullptr}, {"best_epoch", nullptr}};
     if (request.train.schedule == Schedule::grid) {
       described["rho"] = request.grid[static_cast<std::size_t>(replica)];
     }
@@ -204,9 +207,9 @@ nlohmann::json described_trainings(const ImageFitRequest& request,
       described["epochs"] = epoch.epoch;
       described["skipped_steps"] = epoch.skipped_steps;
       if (!std::isfinite(epoch.valid_nll_nats)) continue;
-      const auto& best = described["valid_nll_nats"];
+      const auto& best = described[score];
       if (best.is_null() || epoch.valid_nll_nats < best.get<double>()) {
-        described["valid_nll_nats"] = epoch.valid_nll_nats;
+        described[score] = epoch.valid_nll_nats;
         described["best_epoch"] = epoch.epoch;
       }
     }
@@ -228,7 +231,8 @@ nlohmann::json final_record(const ImageFitRequest& request, const ImageFitData& 
           {"epochs", request.train.epochs},
           {"best_epoch", best.epoch},
           {"best_replica", best.replica},
-          {"valid_nll_nats", best.valid_nll_nats},
+          {"valid_score", name_of(valid_score_names(), run.valid_score())},
+          {valid_score_key(run.valid_score()), best.valid_nll_nats},
           {"valid_bits_per_dimension", bits_of(best.valid_nll_nats, data.valid)},
           {"skipped_steps", run.skipped_steps()},
           {"trainings", described_trainings(request, run)}};
@@ -269,6 +273,7 @@ ImageFitResult finished_fit(const ImageFitRequest& request, const ImageFitData& 
       .epochs = request.train.epochs,
       .best_epoch = run.best()->epoch,
       .valid_nll_nats = run.best()->valid_nll_nats,
+      .valid_score = run.valid_score(),
       .valid_bits_per_dimension = bits_of(run.best()->valid_nll_nats, data.valid),
       .skipped_steps = run.skipped_steps(),
       .seconds = 0};
@@ -306,12 +311,12 @@ ImageFitResult fit_images(const ImageFitRequest& given, const ImageFitData& data
   ImageRun run(request, data, device);
   auto folder = open_folder(request, place, record, run, logger);
   try {
-    folder.write_metrics(kMetricsHeader + lines_of(run.history(), 0));
+    folder.write_metrics(metrics_header(run.valid_score()) + lines_of(run.history(), 0));
     describe(request, data, run, logger);
     Loop(run, folder, place, data, logger).train();
     return finished_fit(request, data, run, folder, record, start, logger);
   } catch (const NumericalError& error) {
-    folder.write_metrics(kMetricsHeader + lines_of(run.history(), 0));
+    folder.write_metrics(metrics_header(run.valid_score()) + lines_of(run.history(), 0));
     run.save_best(folder.best_path());
     record["status"] = "failed";
     record["error"] = error.what();

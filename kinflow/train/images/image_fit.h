@@ -57,6 +57,7 @@ struct ImageFitResult {
   std::int64_t epochs = 0;      ///< of one training
   std::int64_t best_epoch = 0;  ///< of the training that was chosen
   double valid_nll_nats = 0;    ///< of single images
+  ValidScore valid_score = ValidScore::rows;  ///< how they count
   double valid_bits_per_dimension = 0;
   std::int64_t skipped_steps = 0;  ///< of all trainings
   double seconds = 0;              ///< of this call

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "kinflow/core/clock.h"
@@ -43,6 +44,15 @@ std::int64_t interval_of(const ImageFitRequest& request, const ImageFitData& dat
                        static_cast<double>(data.train.images());
   return std::max<std::int64_t>(
       1, static_cast<std::int64_t>(std::ceil(share / kValidationShare)));
+}
+
+at::Tensor images_beside(const ImageSet& set) {
+  const auto counts = images_per_person(set);
+  std::vector<double> beside;
+  for (const auto person : set.person) {
+    beside.push_back(static_cast<double>(counts[static_cast<std::size_t>(person)] - 1));
+  }
+  return at::tensor(beside, at::kDouble);
 }
 
 ImageTrainOptions options_of(const ImageFitRequest& request, double start) {
@@ -95,7 +105,8 @@ BestImageModel load_best(const std::string& path) {
   best.replica = record.integer("best_replica", 0, kManySteps);
   best.epoch = record.integer("best_epoch", 1, kManySteps);
   best.valid_nll_nats =
-      record.number("valid_nll_nats", std::numeric_limits<double>::lowest(),
+      record.number(valid_score_key(valid_score_of(best.model.record)),
+                    std::numeric_limits<double>::lowest(),
                     std::numeric_limits<double>::max());
   return best;
 }
@@ -118,6 +129,7 @@ ImageRun::ImageRun(const ImageFitRequest& request, const ImageFitData& data,
       flow_(flow_for(request, data.train)),
       train_(rows_of(data.train)),
       valid_(rows_of(data.valid)),
+      valid_others_(images_beside(data.valid)),
       starts_(starts_of(request)),
       valid_every_(interval_of(request, data)) {
   begin_training();
@@ -171,8 +183,7 @@ void ImageRun::end_epoch(const ImageProgress& progress) {
                    .skipped_steps = progress.skipped};
   const bool is_validated = trainer_->is_finished() || number % valid_every_ == 0;
   if (is_validated) {
-    epoch.valid_nll_nats =
-        image_nll(trainer_->flow(), valid_, request_.train.seed).mean().item<double>();
+    epoch.valid_nll_nats = valid_nll(progress.mean_correlation);
     keep_if_best(epoch);
   }
   last_failure_ = why_diverged(epoch);
@@ -183,6 +194,25 @@ void ImageRun::end_epoch(const ImageProgress& progress) {
   epoch_steps_ = epoch_taken_ = 0;
   epoch_nll_ = 0;
   if (!last_failure_.empty() || trainer_->is_finished()) end_training();
+}
+
+ValidScore ImageRun::valid_score() const {
+  const bool is_weighted = data_.holds_people_out &&
+                           request_.train.schedule != Schedule::baseline &&
+                           valid_others_.max().item<double>() > 0;
+  return is_weighted ? ValidScore::weighted : ValidScore::rows;
+}
+
+double ImageRun::valid_nll(double correlation) const {
+  const auto nll = image_nll(trainer_->flow(), valid_, request_.train.seed);
+  if (valid_score() == ValidScore::rows) return nll.mean().item<double>();
+  // The trainings of a grid are compared with each other, so under the same weights.
+  if (request_.train.schedule == Schedule::grid) {
+    correlation = std::accumulate(starts_.begin(), starts_.end(), 0.0) /
+                  static_cast<double>(starts_.size());
+  }
+  const auto weights = (1 + correlation * valid_others_).reciprocal();
+  return (weights * nll).sum().item<double>() / weights.sum().item<double>();
 }
 
 std::string ImageRun::why_diverged(const ImageEpoch& epoch) const {
@@ -222,7 +252,8 @@ void ImageRun::keep_if_best(const ImageEpoch& epoch) {
   best_->model.dependence = learned();
   best_->model.record = {{"best_replica", epoch.replica},
                          {"best_epoch", epoch.epoch},
-                         {"valid_nll_nats", epoch.valid_nll_nats}};
+                         {"valid_score", name_of(valid_score_names(), valid_score())},
+                         {valid_score_key(valid_score()), epoch.valid_nll_nats}};
   best_->replica = epoch.replica;
   best_->epoch = epoch.epoch;
   best_->valid_nll_nats = epoch.valid_nll_nats;

@@ -11,6 +11,7 @@
 #include "kinflow/train/images/image_fit.h"
 #include "kinflow/train/images/image_model.h"
 #include "kinflow/train/images/image_trainer.h"
+#include "kinflow/train/valid_score.h"
 
 namespace kinflow {
 
@@ -19,7 +20,7 @@ struct ImageEpoch {
   std::int64_t replica = 0;  ///< number of the training
   std::int64_t epoch = 0;    ///< from 1
   double train_nll_nats = 0;
-  double valid_nll_nats = 0;  ///< NaN without a validation
+  double valid_nll_nats = 0;  ///< ImageRun::valid_score(); NaN without a validation
   double typical_parameter = 0;
   double gradient_norm = 0;        ///< of the last step
   std::int64_t skipped_steps = 0;  ///< since the beginning of the training
@@ -47,6 +48,9 @@ class ImageRun {
   std::int64_t total_steps() const;  ///< of all trainings
   std::int64_t parameter_count() const;
   std::int64_t valid_every() const { return valid_every_; }
+  /// What the NLLs of validations are: where people were held out, an image counts for
+  /// what it is worth beside the others of its person.
+  ValidScore valid_score() const;
   bool is_finished() const { return replica_ == replicas(); }
   /// Whether state() can be taken.
   bool is_between_epochs() const { return epoch_steps_ == 0; }
@@ -79,6 +83,7 @@ class ImageRun {
   void end_epoch(const ImageProgress& progress);
   void end_training();
   void keep_if_best(const ImageEpoch& epoch);
+  double valid_nll(double correlation) const;
   /// Empty where a training can go on.
   std::string why_diverged(const ImageEpoch& epoch) const;
   LearnedDependence learned() const;
@@ -88,6 +93,7 @@ class ImageRun {
   at::Device device_;
   GlowOptions flow_;
   ImageRows train_, valid_;
+  at::Tensor valid_others_;     // [n] images of the same person beside each
   std::vector<double> starts_;  // of the trainings
   std::int64_t valid_every_ = 1;
   std::unique_ptr<ImageTrainer> trainer_;  // null when all are finished
