@@ -30,7 +30,7 @@ std::size_t printable_length(std::string_view text) {
   return overlong || surrogate || beyond || control ? 0 : length;
 }
 
-// At most so many bytes of the text, "..." for the others.
+// At most max_bytes of the text, "..." for the others.
 std::string up_to(std::string_view text, std::size_t max_bytes) {
   std::string result;
   std::size_t used = 0;
@@ -55,7 +55,7 @@ std::string up_to(std::string_view text, std::size_t max_bytes) {
 std::string printable(std::string_view text) { return up_to(text, text.size()); }
 
 std::string in_quotes(std::string_view text, std::size_t max_bytes) {
-  return "'" + up_to(text, max_bytes) + "'";
+  return fmt::format("'{}'", up_to(text, max_bytes));
 }
 
 std::string in_quotes(std::span<const std::string> names, std::size_t most) {

@@ -194,7 +194,8 @@ std::vector<double> latents_of_relatives(Simulation& simulation) {
   return latents;
 }
 
-/// Adds a family of so many people, at least 1, to the pedigree.
+/// Adds a family to the pedigree.
+/// @param people  at least 1
 void add_family(std::int64_t people, Random& random, Simulation& simulation) {
   struct Couple {
     std::int64_t father, mother;

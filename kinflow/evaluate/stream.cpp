@@ -19,13 +19,13 @@
 #include "kinflow/core/map_in_order.h"
 #include "kinflow/core/one_thread.h"
 #include "kinflow/core/random.h"
-#include "kinflow/core/time_left.h"
 #include "kinflow/data/table_reader.h"
 #include "kinflow/data/text_lines.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/evaluate/output_rows.h"
 #include "kinflow/evaluate/sample.h"
 #include "kinflow/evaluate/scale_of_rows.h"
+#include "kinflow/evaluate/stream_progress.h"
 
 namespace kinflow {
 namespace {
@@ -45,44 +45,6 @@ void check_not_stopped(const StreamOptions& options, const std::string& job) {
     throw Interrupted(job + ": interrupted, nothing was written");
   }
 }
-
-// Progress of work that takes more than a moment.
-class StreamProgress {
- public:
-  StreamProgress(std::string job, Logger& logger) : logger_(logger) {
-    progress_.job = std::move(job);
-  }
-
-  void report(double done, double total, const std::string& unit,
-              const std::string& status) {
-    time_left_.observe(done);
-    if (seconds_since(start_) < kSilentSeconds || done >= total) return;
-    was_reported_ = true;
-    // The whole is reported at the end only, whatever the numbers are rounded to.
-    progress_.done = static_cast<std::int64_t>(done);
-    progress_.total = static_cast<std::int64_t>(std::ceil(total));
-    progress_.unit = unit;
-    progress_.status = status;
-    progress_.seconds_left = time_left_.seconds_for(total - done);
-    logger_.progress(progress_);
-  }
-
-  void end(const std::string& status) {
-    if (!was_reported_) return;
-    progress_.done = progress_.total;
-    progress_.status = status;
-    logger_.progress(progress_);
-  }
-
- private:
-  static constexpr double kSilentSeconds = 2;
-
-  Logger& logger_;
-  const Clock::time_point start_ = Clock::now();
-  TimeLeft time_left_;
-  Progress progress_;
-  bool was_reported_ = false;
-};
 
 // Latents [n, p] of draws, and the members of the model that they come from [n].
 struct DrawnRows {

@@ -53,14 +53,6 @@ void report(const std::string& place, const std::vector<std::string>& warnings,
   }
 }
 
-std::int64_t lost_of(const Trainer& trainer) {
-  std::int64_t lost = 0;
-  for (std::int64_t replica = 0; replica < trainer.replicas(); ++replica) {
-    lost += trainer.has_failed(replica);
-  }
-  return lost;
-}
-
 const nlohmann::json kNoRecord = {{"request", {}}, {"data_hash", ""}};
 
 // Without a validation table.
@@ -121,7 +113,7 @@ void run_method(const StudySet& set, const Method& method,
   auto learned =
       finish_held_out(groups, group.run_of(best), kNoRecord, warnings).model.dependence;
   report(fmt::format("{}, {}", set.name, method.name), warnings.all, trainer.replicas(),
-         lost_of(trainer), logger);
+         trainer.lost_replicas(), logger);
   if (method.keeps_trained) {
     learned = group.dependence().with_parameters(trainer.best_parameters(best));
   }

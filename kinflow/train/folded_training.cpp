@@ -59,14 +59,6 @@ void sort_by_epochs(std::vector<EpochRecord>& records) {
                    [](const auto& a, const auto& b) { return a.epoch < b.epoch; });
 }
 
-bool all_diverged(const TrainingGroup& group) {
-  const auto& trainer = group.trainer();
-  for (std::int64_t i = 0; i < trainer.replicas(); ++i) {
-    if (!trainer.has_failed(i)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, Logger& logger)
@@ -222,7 +214,8 @@ void FoldedTraining::run_epoch() {
     const auto fold = unfinished[i] / groups_.kinds;
     bool is_lost = true;
     for (std::size_t kind = 0; kind < groups_.kinds; ++kind) {
-      is_lost = is_lost && all_diverged(groups_.of(fold, kind));
+      const auto& trainer = groups_.of(fold, kind).trainer();
+      is_lost = is_lost && trainer.lost_replicas() == trainer.replicas();
     }
     if (is_lost) throw NumericalError(failures[i]);
   }

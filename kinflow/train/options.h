@@ -78,7 +78,7 @@ inline constexpr std::int64_t kMostReplicas = 100'000;
 /// these the kinds of flows. A list that
 /// is empty gets its defaults from with_defaults().
 struct ReplicaOptions {
-  /// With schedule `grid` so many for each value. 0: kDefaultReplicas or
+  /// With schedule `grid` the number for each value. 0: kDefaultReplicas or
   /// kVariedReplicas, one with a grid.
   std::int64_t count = 0;
   std::vector<double> learning_rates = {};  ///< 0.01 and 0.03

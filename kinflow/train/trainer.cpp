@@ -350,6 +350,10 @@ bool Trainer::has_failed(std::int64_t replica) const {
   return restarts_[replica][0].item<std::int64_t>() > kMaximumRestarts;
 }
 
+std::int64_t Trainer::lost_replicas() const {
+  return restarts_.gt(kMaximumRestarts).sum().item<std::int64_t>();
+}
+
 std::int64_t Trainer::restarts(std::int64_t replica) const {
   // The last one of a replica that is lost led nowhere.
   return std::min(restarts_[replica][0].item<std::int64_t>(), kMaximumRestarts);

@@ -101,6 +101,8 @@ class Trainer {
   }
   /// Whether a replica diverged too often to go on.
   bool has_failed(std::int64_t replica) const;
+  /// Replicas that did.
+  std::int64_t lost_replicas() const;
   /// How often a replica went back to its best weights.
   std::int64_t restarts(std::int64_t replica) const;
   /// The epoch after which the training ends unless a replica improves.

@@ -105,29 +105,25 @@ TrainingGroup::TrainingGroup(std::vector<FitRequest> requests, FitRows rows,
                              FittedDependence dependence, const TrainingPart& part)
     : requests_(std::move(requests)),
       rows_(std::move(rows)),
-      dependence_(std::move(dependence)),
-      frame_(part.frame ? *part.frame
-                        : make_frame(requests_.at(0), rows_.train, *dependence_.law)) {
-  if (part.decorrelate) decorrelate();
-  prepare(part.replicas);
+      dependence_(std::move(dependence)) {
+  auto frame = part.frame ? *part.frame
+                          : make_frame(requests_.at(0), rows_.train, *dependence_.law);
+  if (part.decorrelate) decorrelate(frame);
+  prepare(frame, part.replicas);
 }
 
-void TrainingGroup::decorrelate() {
+void TrainingGroup::decorrelate(FlowFrame& frame) const {
   const auto& rows = rows_.train.data;
   const auto worth = usual_worth(requests_.at(0), *dependence_.law);
   // Held-out rows would be fitted by correlations that they are part of.
-  const auto found = frame_.standardization.decorrelated(rows, worth);
+  const auto found = frame.standardization.decorrelated(rows, worth);
   if (!found) return;
-  frame_.standardization = *found;
-  frame_.bound = bound_for(requests_.at(0), found->apply(rows), worth);
+  frame.standardization = *found;
+  frame.bound = bound_for(requests_.at(0), found->apply(rows), worth);
 }
 
-at::Tensor TrainingGroup::ready(const at::Tensor& values,
-                                const Standardization& by) const {
-  return values.defined() ? by.apply(values).to(flow_->values().options()) : values;
-}
-
-void TrainingGroup::prepare(const std::vector<std::int64_t>& chosen) {
+void TrainingGroup::prepare(const FlowFrame& frame,
+                            const std::vector<std::int64_t>& chosen) {
   const auto& shared = requests_.at(0);
   const auto device = find_device(shared.device);
   const auto type = shared.float64 ? at::kDouble : at::kFloat;
@@ -154,14 +150,17 @@ void TrainingGroup::prepare(const std::vector<std::int64_t>& chosen) {
   auto options = shared.flow;
   options.dimension = rows_.train.data.size(1);
   options.context = rows_.train.context.defined() ? rows_.train.context.size(1) : 0;
-  options.bound = frame_.bound;
+  options.bound = frame.bound;
   // Two columns have one order.
   if (options.dimension <= 2) options.permutation = Permutation::alternating;
-  flow_ = std::make_unique<Flow>(options, seeds, type, device);
-  const auto &of_data = frame_.standardization,
-             &of_context = frame_.context_standardization;
+  const auto &of_data = frame.standardization,
+             &of_context = frame.context_standardization;
+  part_ = {of_data, of_context, std::make_unique<Flow>(options, seeds, type, device)};
+  const auto ready = [&](const at::Tensor& values, const Standardization& by) {
+    return values.defined() ? by.apply(values).to(device, type) : values;
+  };
   trainer_ = std::make_unique<Trainer>(
-      *flow_, *dependence_.law,
+      *part_.flow, *dependence_.law,
       TrainingData{.train = ready(rows_.train.data, of_data),
                    .train_context = ready(rows_.train.context, of_context),
                    .valid = ready(rows_.valid.data, of_data),
@@ -179,25 +178,15 @@ const FitRequest& TrainingGroup::request(std::int64_t run) const {
   return requests_.at(static_cast<std::size_t>(run));
 }
 
-std::vector<std::int64_t> TrainingGroup::ranked_between(std::int64_t first,
-                                                        std::int64_t end) const {
-  std::vector<std::int64_t> ranked(static_cast<std::size_t>(end - first));
-  std::iota(ranked.begin(), ranked.end(), first);
+std::vector<std::int64_t> TrainingGroup::ranked_replicas() const {
+  std::vector<std::int64_t> ranked(static_cast<std::size_t>(trainer_->replicas()));
+  std::iota(ranked.begin(), ranked.end(), 0);
   std::stable_sort(ranked.begin(), ranked.end(), [&](auto left, auto right) {
     return trainer_->best_valid_nll(left) < trainer_->best_valid_nll(right);
   });
   auto sound = ranked;
   std::erase_if(sound, [&](auto replica) { return trainer_->has_failed(replica); });
   return sound.empty() ? ranked : sound;
-}
-
-std::vector<std::int64_t> TrainingGroup::ranked_replicas(std::int64_t run) const {
-  return ranked_between(first_replica_.at(static_cast<std::size_t>(run)),
-                        first_replica_.at(static_cast<std::size_t>(run) + 1));
-}
-
-std::vector<std::int64_t> TrainingGroup::ranked_replicas() const {
-  return ranked_between(0, first_replica_.back());
 }
 
 std::int64_t TrainingGroup::run_of(std::int64_t replica) const {
@@ -209,10 +198,6 @@ std::int64_t TrainingGroup::number_of(std::int64_t replica) const {
   return numbers_.at(static_cast<std::size_t>(replica));
 }
 
-std::int64_t TrainingGroup::best_replica(std::int64_t run) const {
-  return ranked_replicas(run).front();
-}
-
 bool TrainingGroup::calibrates() const {
   return requests_.front().calibrate && rows_.has_valid_table;
 }
@@ -220,21 +205,15 @@ bool TrainingGroup::calibrates() const {
 void TrainingGroup::restore_best(std::optional<bool> calibrated) {
   trainer_->restore_best();
   calibration_.reset();
-  if (calibrated.value_or(calibrates())) calibration_ = trainer_->calibration();
-}
-
-LatentResult TrainingGroup::latents_of(const TableRows& rows) const {
-  const c10::NoGradGuard no_grad;
-  auto result = all_latents(*flow_, ready(rows.data, frame_.standardization),
-                            ready(rows.context, frame_.context_standardization));
-  if (calibration_) result = calibration_->apply(result);
-  return {.latents = result.latents.to(at::kDouble).cpu(),
-          .log_abs_det = result.log_abs_det.to(at::kDouble).cpu() +
-                         frame_.standardization.log_abs_det()};
+  if (!calibrated.value_or(calibrates())) return;
+  const auto found = trainer_->calibration();
+  calibration_ = {.mean = found.mean.cpu(), .deviation = found.deviation.cpu()};
 }
 
 at::Tensor TrainingGroup::row_log_densities(const TableRows& rows) const {
-  const auto result = latents_of(rows);
+  const c10::NoGradGuard no_grad;
+  auto result = part_.latents(rows.data, rows.context);
+  if (calibration_) result = calibration_->apply(result);
   return standard_normal_log_density(result.latents) + result.log_abs_det;
 }
 
@@ -256,10 +235,6 @@ std::int64_t TrainingGroup::restarts(std::int64_t run) const {
   std::int64_t sum = 0;
   for (const auto replica : replicas_of(run)) sum += trainer_->restarts(replica);
   return sum;
-}
-
-bool TrainingGroup::has_failed(std::int64_t run) const {
-  return lost_replicas(run) == std::ssize(replicas_of(run));
 }
 
 std::int64_t TrainingGroup::epochs(std::int64_t run) const {
@@ -286,16 +261,7 @@ std::vector<EpochRecord> TrainingGroup::history(std::int64_t run) const {
 
 ModelPart TrainingGroup::part_of_model(
     const std::vector<std::int64_t>& replicas) const {
-  auto part =
-      ModelPart{.standardization = frame_.standardization,
-                .context_standardization = frame_.context_standardization,
-                .flow = std::make_unique<Flow>(
-                    flow_->options(), std::vector<std::uint64_t>(replicas.size(), 0),
-                    flow_->values().scalar_type(), at::kCPU)};
-  const c10::NoGradGuard no_grad;
-  part.flow->values().copy_(flow_->values().index_select(
-      0, at::tensor(replicas, at::kLong).to(flow_->values().device())));
-  return part;
+  return part_.select(replicas, at::kCPU);
 }
 
 }  // namespace kinflow

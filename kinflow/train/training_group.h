@@ -51,17 +51,13 @@ class TrainingGroup {
   const Trainer& trainer() const { return *trainer_; }
   const FittedDependence& dependence() const { return dependence_; }
   const FitRows& rows() const { return rows_; }
-  const Flow& flow() const { return *flow_; }
+  const Flow& flow() const { return *part_.flow; }
   const FitRequest& request(std::int64_t run) const;
 
   /// The replicas of a run.
   std::vector<std::int64_t> replicas_of(std::int64_t run) const;
-  /// Of a run, the one with the best validation NLL.
-  std::int64_t best_replica(std::int64_t run) const;
   /// Replicas of a run that diverged too often.
   std::int64_t lost_replicas(std::int64_t run) const;
-  /// Whether all of them did.
-  bool has_failed(std::int64_t run) const;
   /// How often replicas of a run went back to their best weights.
   std::int64_t restarts(std::int64_t run) const;
   /// Epochs until the last of a run's replicas stopped.
@@ -73,12 +69,10 @@ class TrainingGroup {
   /// @param calibrated  whether they are calibrated by independent validation rows; not
   ///                    given: as they were chosen
   void restore_best(std::optional<bool> calibrated = {});
-  /// Of the best weights; nothing where independent rows gave none.
+  /// Of the best weights, on the CPU; nothing where independent rows gave none.
   const std::optional<Calibration>& calibration() const { return calibration_; }
-  /// The replicas of a run, the best by validation first; those that failed are left
+  /// The replicas of all runs, the best by validation first; those that failed are left
   /// out unless all did.
-  std::vector<std::int64_t> ranked_replicas(std::int64_t run) const;
-  /// The same of all runs together.
   std::vector<std::int64_t> ranked_replicas() const;
   std::int64_t run_of(std::int64_t replica) const;
   /// A replica's place among those that its run's request asks for.
@@ -86,19 +80,14 @@ class TrainingGroup {
   /// Log-densities in nats of rows by themselves under every replica's best weights,
   /// [R, n] float64.
   at::Tensor row_log_densities(const TableRows& rows) const;
-  /// Latents [R, n, p] and log-determinants [R, n] under every replica's best weights,
-  /// float64, the standardisation's included.
-  LatentResult latents_of(const TableRows& rows) const;
 
   /// Some replicas as members of a model, on the CPU, with the weights that they have
   /// now.
   ModelPart part_of_model(const std::vector<std::int64_t>& replicas) const;
 
  private:
-  void decorrelate();
-  void prepare(const std::vector<std::int64_t>& chosen);
-  at::Tensor ready(const at::Tensor& values, const Standardization& by) const;
-  std::vector<std::int64_t> ranked_between(std::int64_t first, std::int64_t end) const;
+  void decorrelate(FlowFrame& frame) const;
+  void prepare(const FlowFrame& frame, const std::vector<std::int64_t>& chosen);
   bool calibrates() const;
 
   std::vector<FitRequest> requests_;
@@ -106,8 +95,7 @@ class TrainingGroup {
   std::vector<std::int64_t> numbers_;        // of the replicas in their runs
   FitRows rows_;
   FittedDependence dependence_;
-  FlowFrame frame_;
-  std::unique_ptr<Flow> flow_;
+  ModelPart part_;                          // a member for each replica
   std::optional<Calibration> calibration_;  // of the best weights
   std::unique_ptr<Trainer> trainer_;
 };

@@ -119,7 +119,15 @@ TEST_F(Biomarkers, SetsAreFreedOfCovariatesAndScaledByTheTrainingRows) {
             data->rows);
   for (const auto& method : set.methods) {
     const auto rows = set.rows_for(method);
-    const bool is_adjusted = method.runs.front().train.schedule != Schedule::baseline;
+    const auto& request = method.runs.front();
+    if (method.one_table) {
+      EXPECT_FALSE(rows.rows.has_valid_table) << method.name;
+      EXPECT_EQ(rows.rows.relations.relationships.empty(),
+                kind_of(request.data.dependence) == DependenceKind::independent)
+          << method.name;
+      continue;
+    }
+    const bool is_adjusted = request.train.schedule != Schedule::baseline;
     EXPECT_EQ(rows.dependence.law->parameter_count(), is_adjusted ? 1 : 0)
         << method.name;
   }

@@ -136,7 +136,7 @@ TEST_F(Ensemble, LeavesOutReplicasThatDivergedForGood) {
   auto& group = training.groups().of(0, 0);
   auto& trainer = group.trainer();
   trainer.run_epoch();
-  const auto failed = group.best_replica(0);
+  const auto failed = training.groups().ranked(0, 0).front().replica;
   auto state = trainer.state();
   state.at("restarts")[failed] = Trainer::kMaximumRestarts + 1;
   trainer.restore(state);
