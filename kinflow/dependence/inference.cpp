@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <vector>
 
@@ -15,7 +14,9 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/p_value.h"
 #include "kinflow/dependence/blocks.h"
+#include "kinflow/dependence/independent.h"
 #include "kinflow/dependence/minimize.h"
+#include "kinflow/dependence/placement.h"
 
 namespace kinflow {
 namespace {
@@ -33,28 +34,21 @@ constexpr double kDifference = 1e-3;
 /// degree of freedom.
 constexpr double kNormalQuantile = 1.959963984540054;
 constexpr double kChiSquaredQuantile = kNormalQuantile * kNormalQuantile;
-/// Turns between the parameters and an unknown location and scale, and a change of the
-/// parameters that ends them. They come nearer by a half or so in each.
-constexpr int kMostTurns = 100;
-constexpr double kTurnsEnd = 1e-7;
 /// Differences of 2 log-likelihoods that do not count.
 constexpr double kNoDifference = 1e-6;
 
-/// Latents with mean 0 and scale 1 under a law: centred by generalised least squares,
-/// each column divided by its deviation.
+/// Latents with the most likely location and scale taken out.
 struct Placed {
   at::Tensor latents;     // [1, n, p]
   double log_scales = 0;  // n times the sum of the logarithms of the deviations
 };
 
-Placed place_latents(const at::Tensor& latents, const at::Tensor& worth,
-                     const std::function<at::Tensor(const at::Tensor&)>& solve) {
-  const auto rows = static_cast<double>(latents.size(1));
-  const at::Tensor mean = (worth.unsqueeze(2) * latents).sum(1, true) / worth.sum();
-  const at::Tensor centred = latents - mean;
-  const at::Tensor variance = (centred * solve(centred)).sum(1, true) / rows;
-  return {.latents = centred / variance.sqrt(),
-          .log_scales = 0.5 * rows * variance.log().sum().item<double>()};
+Placed place_latents(const Dependence& law, const at::Tensor& parameters,
+                     const at::Tensor& latents) {
+  const auto placement = place(law, parameters, latents);
+  return {.latents = standardized(latents, placement),
+          .log_scales = static_cast<double>(latents.size(1)) *
+                        placement.deviation.log().sum().item<double>()};
 }
 
 /// Latents and the most likely parameters, on both scales. Where location and scale are
@@ -71,9 +65,7 @@ struct Fit {
   std::int64_t count() const { return parameters.size(1); }
   Placed placed_at(const at::Tensor& here) const {
     if (is_placed) return {.latents = latents};
-    return place_latents(latents, law.row_worth(here), [&](const at::Tensor& centred) {
-      return law.precision_times(here, centred);
-    });
+    return place_latents(law, here, latents);
   }
   double objective_at(const at::Tensor& unconstrained) const {
     const at::Tensor here = law.from_unconstrained(unconstrained);
@@ -310,8 +302,8 @@ std::optional<Interval> profile_interval(const Fit& fit) {
 IndependenceTest test_independence(const Fit& fit, std::int64_t edges) {
   auto placed = Placed{.latents = fit.latents};
   if (!fit.is_placed) {
-    placed = place_latents(fit.latents, at::ones_like(fit.latents.select(2, 0)),
-                           [](const at::Tensor& centred) { return centred; });
+    placed = place_latents(Independent(fit.latents.size(1)),
+                           fit.parameters.narrow(1, 0, 0), fit.latents);
   }
   const double independent =
       0.5 * placed.latents.square().sum().item<double>() + placed.log_scales;
@@ -320,19 +312,12 @@ IndependenceTest test_independence(const Fit& fit, std::int64_t edges) {
   return {statistic, edges, independence_log10_p(statistic, edges)};
 }
 
-/// The most likely parameters; with an unknown location and scale in turn with those.
+/// The most likely parameters, with an unknown location and scale together with those.
 Fit fit_law(const Dependence& law, const at::Tensor& latents, const at::Tensor& start,
             bool is_placed) {
   Fit fit{.law = law, .latents = latents, .is_placed = is_placed};
-  fit.parameters = start;
-  for (int turn = 0; turn < kMostTurns; ++turn) {
-    const auto before = fit.parameters;
-    fit.parameters =
-        law.most_likely(fit.placed_at(before).latents, before, /*prior=*/0);
-    if (is_placed || (fit.parameters - before).abs().max().item<double>() < kTurnsEnd) {
-      break;
-    }
-  }
+  fit.parameters = is_placed ? law.most_likely(latents, start, /*prior=*/0)
+                             : most_likely_placed(law, latents, start, /*prior=*/0);
   fit.place = law.to_unconstrained(fit.parameters);
   fit.objective = fit.objective_at(fit.place);
   return fit;
@@ -353,10 +338,7 @@ DependenceInference infer(const Dependence& law, const at::Tensor& latents,
   const at::Tensor all = latents.to(at::kDouble).unsqueeze(0);
   bool has_looked_for_errors = false, has_looked_for_test = false;
   try {
-    // Many parameters leave little doubt of the scale, and costly ones bear no turns.
-    const bool is_placed = options.location_and_scale_are_known ||
-                           law.has_costly_parameters() ||
-                           law.parameter_count() > kMostParameters;
+    const bool is_placed = options.location_and_scale_are_known || !can_be_placed(law);
     const Fit fit = fit_law(law, all, start.unsqueeze(0), is_placed);
     result.estimate = fit.parameters[0].cpu();
     result.log_likelihood = law.log_density(fit.parameters, all).item<double>();

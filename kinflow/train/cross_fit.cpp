@@ -17,6 +17,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/version.h"
+#include "kinflow/dependence/placement.h"
 #include "kinflow/flow/density.h"
 #include "kinflow/train/fit_inference.h"
 #include "kinflow/train/flow_choices.h"
@@ -186,12 +187,16 @@ CrossValidation cross_validate(const CrossFit& fit, const at::Tensor& log_densit
 }
 
 // Rows that are worth few independent ones leave it open where the population lies: a
-// new row's latent is normal around a mean that is known to within 1 / kappa.
+// new row's latent is normal around a mean that is known to within 1 / kappa. How far
+// the population spreads they say only together with what they have in common, so the
+// scale is the most likely one too.
 constexpr double kFewRows = 50;
 
-std::optional<Calibration> spread_of_location(const CrossValidation& scores,
-                                              std::int64_t members,
-                                              std::int64_t columns, Logger& logger) {
+std::optional<Calibration> spread_of_location(const CrossFit& fit,
+                                              const CrossValidation& scores,
+                                              const at::Tensor& latents,
+                                              const at::Tensor& parameters,
+                                              std::int64_t members, Logger& logger) {
   const double worth = scores.worth_of_rows;
   if (!(worth > 0 && worth < kFewRows)) return {};
   logger.warning(fmt::format(
@@ -199,9 +204,14 @@ std::optional<Calibration> spread_of_location(const CrossValidation& scores,
       "density of a new row is spread over where it may lie, and the NLL of rows that "
       "are related to none of these may be far above the cross-validated one",
       worth));
+  const auto placement = place(*fit.dependence.law, parameters.unsqueeze(0),
+                               latents.to(parameters.device()).unsqueeze(0));
+  const auto for_each = [&](const at::Tensor& numbers) {
+    return numbers.cpu().expand({members, latents.size(1)}).contiguous();
+  };
   return Calibration{
-      .mean = at::zeros({members, columns}, at::kDouble),
-      .deviation = at::full({members, columns}, std::sqrt(1 + 1 / worth), at::kDouble)};
+      .mean = for_each(placement.mean),
+      .deviation = for_each(placement.deviation) * std::sqrt(1 + 1 / worth)};
 }
 
 }  // namespace
@@ -221,8 +231,9 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
                                .start(fit.request.data.dependence,
                                       plan_replicas(fit.request).front().options)[0]
                                .to(find_device(fit.request.device));
-  const auto parameters = likely_parameters(fit.dependence, fit.request,
-                                            held_out.latents.latents, start, logger);
+  const auto parameters =
+      likely_parameters(fit.dependence, fit.request, held_out.latents.latents, start,
+                        logger, {.location_and_scale_are_known = false});
 
   FitResult result{.model = {.columns = fit.rows.columns,
                              .context_columns = fit.request.data.context,
@@ -258,8 +269,8 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
   result.valid_nll_nats = score;
   result.cross_validation = cross_validate(fit, held_out.log_densities, parameters);
   const auto& validated = *result.cross_validation;
-  model.calibration =
-      spread_of_location(validated, model.members(), std::ssize(model.columns), logger);
+  model.calibration = spread_of_location(fit, validated, held_out.latents.latents,
+                                         parameters, model.members(), logger);
   model.record = {{"kinflow_version", version()},
                   {"request", record["request"]},
                   {"data_hash", record["data_hash"]},

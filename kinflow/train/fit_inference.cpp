@@ -12,7 +12,7 @@
 #include "kinflow/core/log.h"
 #include "kinflow/core/p_value.h"
 #include "kinflow/dependence/blocks.h"
-#include "kinflow/dependence/inference.h"
+#include "kinflow/dependence/placement.h"
 
 namespace kinflow {
 namespace {
@@ -124,15 +124,18 @@ nlohmann::json infer_dependence(const FittedDependence& fitted,
 
 at::Tensor likely_parameters(const FittedDependence& fitted, const FitRequest& request,
                              const at::Tensor& latents, const at::Tensor& trained,
-                             Logger& logger) {
+                             Logger& logger, const InferenceOptions& options) {
   const auto& law = *fitted.law;
   if (law.parameter_count() == 0 || request.train.schedule == Schedule::grid ||
       fitted.learned.kind == DependenceKind::unstructured) {
     return trained;
   }
   try {
-    return law.most_likely(latents.to(trained.device()).unsqueeze(0),
-                           trained.unsqueeze(0), request.train.prior)[0];
+    const auto all = latents.to(trained.device()).unsqueeze(0);
+    const auto start = trained.unsqueeze(0);
+    return options.location_and_scale_are_known || !can_be_placed(law)
+               ? law.most_likely(all, start, request.train.prior)[0]
+               : most_likely_placed(law, all, start, request.train.prior)[0];
   } catch (const NumericalError& error) {
     logger.warning(fmt::format("the dependence stays as trained: {}", error.what()));
     return trained;

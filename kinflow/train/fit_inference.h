@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "kinflow/dependence/inference.h"
 #include "kinflow/train/fit.h"
 #include "kinflow/train/fitted_dependence.h"
 #include "kinflow/train/model.h"
@@ -15,7 +16,7 @@ namespace kinflow {
 /// @param trained  [k], where the search begins
 at::Tensor likely_parameters(const FittedDependence& fitted, const FitRequest& request,
                              const at::Tensor& latents, const at::Tensor& trained,
-                             Logger& logger);
+                             Logger& logger, const InferenceOptions& options = {});
 
 /// Adds to the model's record what latents [n, p] and [n] of the law's rows say of its
 /// parameters: the log-likelihood, and for every parameter its most likely value given
