@@ -27,9 +27,11 @@ using Run = std::function<ExperimentReport(const ExperimentOptions&)>;
 
 // A verb for an experiment, which runs it and shows what it came to.
 // @param seeds  repetitions by default; 0: it has none
+// @param has_one_table  some of its methods have no validation table
 CLI::App* add_experiment(CLI::App& app, const std::string& name,
                          const std::string& help, const Run& run,
-                         std::int64_t seeds = ExperimentOptions{}.seeds) {
+                         std::int64_t seeds = ExperimentOptions{}.seeds,
+                         bool has_one_table = false) {
   auto given = std::make_shared<ReproduceGiven>();
   auto* verb = app.add_subcommand(name, help);
   auto& options = given->options;
@@ -51,6 +53,10 @@ CLI::App* add_experiment(CLI::App& app, const std::string& name,
         ->check(integer_in(0, 1'000'000'000));
     verb->add_flag("--quick", options.quick,
                    "A reduced version for a CPU, which says what it leaves out");
+  }
+  if (has_one_table) {
+    verb->add_flag("--one-table", options.one_table,
+                   "Only the methods that have no validation table");
   }
   add_overwrite(*verb, options.overwrite);
   verb->add_option("--page", given->page,
@@ -122,7 +128,8 @@ void add_reproduce(CLI::App& app, Console& console) {
       *reproduce, "table1", "Table 1: five shapes in the plane, dependent rows",
       [part, parts, &console](const ExperimentOptions& options) {
         return reproduce_table1(options, chosen(parts, *part), console);
-      });
+      },
+      ExperimentOptions{}.seeds, /*has_one_table=*/true);
   add_choice(*table1, "--part", *part, parts,
              "Which part of the table; families are not in the paper");
   add_experiment(*reproduce, "strength",
@@ -162,7 +169,8 @@ void add_reproduce(CLI::App& app, Console& console) {
       *reproduce, "biomarkers", "Biomarkers of related individuals, families held out",
       [cohort, &console](const ExperimentOptions& options) {
         return reproduce_biomarkers(options, *cohort, console);
-      });
+      },
+      ExperimentOptions{}.seeds, /*has_one_table=*/true);
   biomarkers
       ->add_option("--data", cohort->folder,
                    "Folder of PREFIX.bed, .bim and .fam, pheno.tsv and pedigree.tsv")

@@ -150,7 +150,16 @@ Method unadjusted(MethodSettings settings) {
   return method;
 }
 
+std::vector<Method> methods_of_one_table(MethodSettings settings) {
+  std::vector<Method> methods = {ordinary_fit(settings)};
+  settings.dependence = request_for(kPedigree);
+  methods.push_back(named(kPedigree, cross_fit(settings)));
+  return methods;
+}
+
 std::vector<Method> methods_for(MethodSettings settings) {
+  const auto of_one_table = methods_of_one_table(settings);
+  if (settings.one_table) return of_one_table;
   auto paper = settings;
   paper.flow.kind = FlowKind::affine;
   paper.flow.layers = settings.quick ? kQuickLayers : kLayers;
@@ -169,9 +178,7 @@ std::vector<Method> methods_for(MethodSettings settings) {
       methods.push_back(named(prefix, method));
     }
   }
-  methods.push_back(ordinary_fit(settings));
-  settings.dependence = request_for(kPedigree);
-  methods.push_back(named(kPedigree, cross_fit(settings)));
+  methods.insert(methods.end(), of_one_table.begin(), of_one_table.end());
   return methods;
 }
 

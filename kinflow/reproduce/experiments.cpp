@@ -30,8 +30,11 @@ std::string processor_name() {
 
 // Of names of sections and pictures.
 std::string ending_of(const ExperimentOptions& options) {
-  return options.first_seed == kFirstSeed ? std::string()
-                                          : fmt::format("-from-{}", options.first_seed);
+  return fmt::format("{}{}",
+                     options.first_seed == kFirstSeed
+                         ? ""
+                         : fmt::format("-from-{}", options.first_seed),
+                     options.one_table ? "-one-table" : "");
 }
 
 }  // namespace
@@ -44,11 +47,10 @@ std::string machine_name(const std::string& device, std::int64_t threads) {
 
 StudyPlace study_place(const ExperimentOptions& options, const std::string& experiment,
                        const nlohmann::json& more) {
-  nlohmann::json description = {{"experiment", experiment},
-                                {"first_seed", options.first_seed},
-                                {"seeds", options.seeds},
-                                {"quick", options.quick},
-                                {"device", options.device}};
+  nlohmann::json description = {
+      {"experiment", experiment},       {"first_seed", options.first_seed},
+      {"seeds", options.seeds},         {"quick", options.quick},
+      {"one_table", options.one_table}, {"device", options.device}};
   description.update(more);
   return {.directory = options.directory,
           .description = std::move(description),
@@ -59,15 +61,18 @@ StudyPlace study_place(const ExperimentOptions& options, const std::string& expe
 }
 
 std::string heading(const std::string& title, const ExperimentOptions& options) {
-  return options.first_seed == kFirstSeed
-             ? fmt::format("## {}\n\n", title)
-             : fmt::format("## {}, seeds from {}\n\n", title, options.first_seed);
+  return fmt::format("## {}{}{}\n\n", title,
+                     options.first_seed == kFirstSeed
+                         ? ""
+                         : fmt::format(", seeds from {}", options.first_seed),
+                     options.one_table ? ", without a validation table" : "");
 }
 
 std::string provenance(const ExperimentOptions& options, const std::string& command,
                        double seconds) {
   return fmt::format(
-      "`kinflow reproduce {}`, {}{}, on {} in {:.0f} s, kinflow {} ({}).\n", command,
+      "`kinflow reproduce {}{}`, {}{}, on {} in {:.0f} s, kinflow {} ({}).\n", command,
+      options.one_table ? " --one-table" : "",
       options.seeds == 1
           ? fmt::format("seed {}", options.first_seed)
           : fmt::format("{} seeds from {}", options.seeds, options.first_seed),

@@ -22,6 +22,8 @@ struct ExperimentOptions {
   std::string device = "cpu";
   std::int64_t threads = 1;
   bool quick = false;
+  /// Only the methods that have no validation table, where the experiment has some.
+  bool one_table = false;
   bool overwrite = false;  ///< in place of results that the folder holds
   const std::atomic<bool>* stop = nullptr;
 };

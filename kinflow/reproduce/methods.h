@@ -16,6 +16,7 @@ struct MethodSettings {
   std::int64_t threads = 1;
   /// Fewer learning rates, weight decays and starts.
   bool quick = false;
+  bool one_table = false;             ///< only methods without a validation table
   double quick_learning_rate = 0.01;  ///< the one that is left
   FlowOptions flow = {};
   /// Of the splines in the paper's methods, which see the data as they are.

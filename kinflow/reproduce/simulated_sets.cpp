@@ -136,6 +136,7 @@ StudySet make_set(const std::shared_ptr<const SeedData>& seed,
   settings.device = plan.device;
   settings.threads = plan.threads;
   settings.quick = plan.quick;
+  settings.one_table = plan.one_table;
   settings.paper_bound = paper_bound(shape);
   StudySet set;
   set.name = simulated_set_name(plan.prefix, shape, settings.seed);

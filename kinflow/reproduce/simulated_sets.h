@@ -22,6 +22,7 @@ struct SimulatedPlan {
   std::string device = "cpu";
   std::int64_t threads = 1;
   bool quick = false;
+  bool one_table = false;
   /// The methods of a set with these settings.
   std::function<std::vector<Method>(const MethodSettings&)> methods;
 };

@@ -64,6 +64,7 @@ bool is_in_paper(const Part& part) { return !part.published.empty(); }
 std::vector<Method> methods_for(const Part& part, const MethodSettings& settings) {
   const std::vector<Method> of_one_table = {ordinary_fit(settings), cross_fit(settings),
                                             held_out_fit(settings)};
+  if (settings.one_table) return of_one_table;
   if (!is_in_paper(part)) {
     std::vector<Method> methods = {independent_fit(settings), default_fit(settings)};
     methods.insert(methods.end(), of_one_table.begin(), of_one_table.end());
@@ -93,6 +94,7 @@ std::vector<PlannedSet> plan_part(const Part& part, const ExperimentOptions& opt
   plan.device = options.device;
   plan.threads = options.threads;
   plan.quick = options.quick;
+  plan.one_table = options.one_table;
   plan.methods = [&part](const MethodSettings& settings) {
     return methods_for(part, settings);
   };
@@ -117,12 +119,13 @@ std::vector<ScoreColumn> columns_of(const Part& part, const StudyResult& result,
   return columns;
 }
 
-std::vector<ScoreRow> rows_of(const Part& part, bool quick) {
+std::vector<ScoreRow> rows_of(const Part& part, const ExperimentOptions& options) {
   using namespace method_name;
   const std::vector<ScoreRow> of_one_table = {
       {"no validation table: ordinary flow, single rows held out", kOrdinary},
       {"no validation table: kinflow default, cross-fitted", kCrossFitted},
       {"no validation table: kinflow, `--folds 1`", kHeldOut}};
+  if (options.one_table) return of_one_table;
   if (!is_in_paper(part)) {
     std::vector<ScoreRow> rows = {{"kinflow: `--independent`", kIndependentRows},
                                   {"kinflow: default", kDefault},
@@ -141,7 +144,7 @@ std::vector<ScoreRow> rows_of(const Part& part, bool quick) {
       {"kinflow: one training, hybrid", kOneHybrid},
       {"kinflow: default", kDefault},
       {"kinflow: default, `--ensemble 4`", kEnsemble}};
-  if (quick) return rows;
+  if (options.quick) return rows;
   rows.push_back({"kinflow: default, `--no-calibrate`", kUncalibrated});
   rows.push_back({"ours: grid (pairs), then calibrated", kGridCalibrated});
   rows.insert(rows.end(), of_one_table.begin(), of_one_table.end());
@@ -211,16 +214,17 @@ std::string floor_line(const std::vector<ScoreColumn>& columns) {
 std::string describe_part(const Part& part, const ExperimentOptions& options,
                           const StudyResult& result) {
   const auto columns = columns_of(part, result, options);
-  const auto rows = rows_of(part, options.quick);
-  const std::string baseline =
-      is_in_paper(part) ? method_name::kBaseline : method_name::kIndependentRows;
+  const auto rows = rows_of(part, options);
+  const std::string baseline = options.one_table   ? method_name::kOrdinary
+                               : is_in_paper(part) ? method_name::kBaseline
+                                                   : method_name::kIndependentRows;
   auto text =
       fmt::format("### {}\n\n{}\n", part.title, score_table(columns, rows, baseline));
   if (part.dependence != SimulatedDependence::blocks) text += floor_line(columns);
   if (options.seeds < 2) return text;
   const auto methods = own_methods(rows);
   text += p_value_table(columns, methods, baseline) + "\n";
-  if (!is_in_paper(part)) return text;
+  if (options.one_table || !is_in_paper(part)) return text;
   text += p_value_table(columns, methods, method_name::kGrid) + "\n";
   if (!options.quick) text += claims(part, columns) + "\n";
   return text;
