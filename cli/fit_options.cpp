@@ -47,6 +47,7 @@ FitRequest FitGiven::resolve() const {
   train.dependence_rate = dependence_rate.value_or(defaults.dependence_rate);
   train.schedule = chosen(schedule_names(), schedule);
   made.vary_flow = !names_flow();
+  made.normal_scores = chosen(scores_use_names(), normal_scores);
   if (!flow.empty() && flow != kVariedFlow) {
     made.flow.kind = chosen(flow_kind_names(), flow);
   }
@@ -103,6 +104,18 @@ const std::vector<EffectRule<FitChoice>>& fit_rules() {
                                   : c.request.train.schedule == Schedule::grid
                                       ? schedule_of(c)
                                       : "one replica");
+       }},
+      {{"--normal-scores"},
+       "yes or no",
+       [](const Choice& c) -> std::string {
+         const bool is_dropped = c.typed.normal_scores == "choose" &&
+                                 c.request.normal_scores == ScoresUse::no;
+         if (!is_dropped) return "";
+         return "choose beside " +
+                std::string(!c.request.standardize ? "--no-standardize"
+                            : c.request.train.schedule == Schedule::grid
+                                ? schedule_of(c)
+                                : "one replica");
        }},
       {{"--permutation"},
        "--flow spline or --flow affine",
@@ -372,6 +385,10 @@ void add_fit_options(CLI::App& verb, FitGiven& given) {
   add_flow_options(verb, given);
   verb.add_flag("!--no-standardize", given.request.standardize,
                 "Do not centre and scale the columns");
+  add_choice(
+      verb, "--normal-scores", given.normal_scores, scores_use_names(),
+      "Map each column to normal scores before the flow: in all replicas, in none, "
+      "or in some, of which validation chooses");
   verb.add_flag("!--no-calibrate", given.request.calibrate,
                 "Rows of --valid choose among flows and epochs only, and do not place "
                 "the latents");

@@ -15,7 +15,7 @@ struct FitGiven {
   bool independent = false;
   std::string schedule = "joint", flow, permutation = "random";
   std::string correlation = "per-block", precision = "float32";
-  std::string estimator, split_by;
+  std::string estimator, split_by, normal_scores = "choose";
   DependenceGiven dependence;
   std::optional<MinusNine> minus_nine;
   std::optional<std::int64_t> layers, bins, patience;

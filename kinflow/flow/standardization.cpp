@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace kinflow {
 namespace {
@@ -19,6 +20,22 @@ double reach_beyond(double information) {
   if (information <= 1) return kFurthest;
   return std::clamp(std::sqrt(std::log(kRowsToHold) / std::log(information)), 1.0,
                     kFurthest);
+}
+
+// Every number by the map of its column; the numbers themselves without maps.
+template <typename Map>
+at::Tensor map_columns(const at::Tensor& rows, const std::vector<NormalScores>& maps,
+                       const Map& map) {
+  if (maps.empty()) return rows;
+  auto result = rows.contiguous().clone();
+  auto* number = result.data_ptr<double>();
+  for (std::int64_t row = 0; row < result.size(0); ++row) {
+    for (const auto& of_column : maps) {
+      *number = map(of_column, *number);
+      ++number;
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -38,6 +55,22 @@ Standardization Standardization::from(const at::Tensor& data,
   const auto square =
       (((data - mean) / largest).square() * positive).sum(0) / positive.sum();
   return {.mean = mean, .deviation = square.sqrt() * largest};
+}
+
+std::optional<Standardization> Standardization::with_scores(const at::Tensor& data,
+                                                            const at::Tensor& weights,
+                                                            double information) const {
+  const auto columns = scaled(data).t().contiguous();
+  const auto given = weights.contiguous();
+  const auto rows = static_cast<std::size_t>(data.size(0));
+  auto result = *this;
+  for (std::int64_t column = 0; column < data.size(1); ++column) {
+    auto found = NormalScores::from({columns[column].data_ptr<double>(), rows},
+                                    {given.data_ptr<double>(), rows}, information);
+    if (!found) return {};
+    result.scores.push_back(std::move(*found));
+  }
+  return result;
 }
 
 std::optional<Standardization> Standardization::decorrelated(
@@ -61,24 +94,35 @@ Standardization Standardization::none(std::int64_t columns) {
           .deviation = at::ones({columns}, at::kDouble)};
 }
 
+at::Tensor Standardization::scaled(const at::Tensor& data) const {
+  return (data - mean) / deviation;
+}
+
 at::Tensor Standardization::apply(const at::Tensor& data) const {
-  const auto scaled = (data - mean) / deviation;
-  return decorrelation.defined() ? at::mm(scaled, decorrelation.t()) : scaled;
+  const auto scored = map_columns(scaled(data), scores, [](const auto& map, double x) {
+    return map.to_score(x).score;
+  });
+  return decorrelation.defined() ? at::mm(scored, decorrelation.t()) : scored;
 }
 
 at::Tensor Standardization::undo(const at::Tensor& standardized) const {
-  const auto scaled = decorrelation.defined()
+  const auto scored = decorrelation.defined()
                           ? at::linalg_solve_triangular(decorrelation.t(), standardized,
                                                         /*upper=*/true, /*left=*/false)
                           : standardized;
-  return scaled * deviation + mean;
+  const auto values = map_columns(
+      scored, scores, [](const auto& map, double z) { return map.to_value(z); });
+  return values * deviation + mean;
 }
 
-double Standardization::log_abs_det() const {
-  const double scaling = -deviation.log().sum().item<double>();
-  return decorrelation.defined()
-             ? scaling + decorrelation.diagonal().log().sum().item<double>()
-             : scaling;
+at::Tensor Standardization::log_abs_det(const at::Tensor& data) const {
+  auto same = -deviation.log().sum();
+  if (decorrelation.defined()) same += decorrelation.diagonal().log().sum();
+  if (scores.empty()) return same.expand({data.size(0)});
+  const auto slopes = map_columns(scaled(data), scores, [](const auto& map, double x) {
+    return map.to_score(x).log_slope;
+  });
+  return slopes.sum(1) + same;
 }
 
 double spline_bound_for(const at::Tensor& standardized, double information) {

@@ -1,19 +1,23 @@
 // Centring and scaling of columns, always in float64, as the first step of a model; on
-// request columns become uncorrelated too.
+// request columns get normal scores and become uncorrelated too.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <optional>
+#include <vector>
+
+#include "kinflow/flow/normal_scores.h"
 
 namespace kinflow {
 
-/// standardised = D (data - mean) / deviation. It is part of the model: its
-/// log-determinant belongs to the log-density.
+/// standardised = D s((data - mean) / deviation), with a map s of each column to normal
+/// scores. It is part of the model: its log-determinant belongs to the log-density.
 struct Standardization {
-  at::Tensor mean;       ///< [p] float64
-  at::Tensor deviation;  ///< [p] float64, positive
+  at::Tensor mean;                        ///< [p] float64
+  at::Tensor deviation;                   ///< [p] float64, positive
+  std::vector<NormalScores> scores = {};  ///< s, [p]; empty: the identity
   /// D, [p, p] float64, lower triangular with a positive diagonal; undefined: the
   /// identity.
   at::Tensor decorrelation = {};
@@ -25,6 +29,13 @@ struct Standardization {
   /// @param weights [n] float64, or undefined for equal ones
   static Standardization from(const at::Tensor& data, const at::Tensor& weights = {});
 
+  /// The same with normal scores, of the weighted distribution of the columns of data
+  /// [n, p]. Nothing where the rows are worth too few to tell it.
+  /// @param information  independent rows that they are worth
+  std::optional<Standardization> with_scores(const at::Tensor& data,
+                                             const at::Tensor& weights,
+                                             double information) const;
+
   /// The same with a decorrelation: the standardised columns of data [n, p] are
   /// uncorrelated. Nothing where their correlations have no Cholesky factor.
   std::optional<Standardization> decorrelated(const at::Tensor& data,
@@ -35,8 +46,11 @@ struct Standardization {
 
   at::Tensor apply(const at::Tensor& data) const;
   at::Tensor undo(const at::Tensor& standardized) const;
-  /// log |det| of apply() for one row.
-  double log_abs_det() const;
+  /// log |det| of apply() for every row, [n] float64.
+  at::Tensor log_abs_det(const at::Tensor& data) const;
+
+ private:
+  at::Tensor scaled(const at::Tensor& data) const;
 };
 
 /// A bound for the splines from standardised training data [n, p]: a little beyond the

@@ -10,10 +10,10 @@
 #include <numeric>
 #include <span>
 
-#include "kinflow/core/chi_squared.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
+#include "kinflow/core/normal_quantile.h"
 
 namespace kinflow {
 namespace {
@@ -203,14 +203,6 @@ void check_traits(const NamedColumns& traits, const NamedColumns& covariates,
                     "covariates, found one of {}",
                     place(column), names_of(on, traits.names)));
   }
-}
-
-/// The x below which a standard normal variable is with this probability.
-double normal_quantile(double probability) {
-  const double from_middle = probability - 0.5;
-  const double size =
-      std::sqrt(inverse_chi_squared_tail(1 - 2 * std::abs(from_middle), 1));
-  return from_middle < 0 ? -size : size;
 }
 
 void replace_by_scores(double* column, std::size_t rows) {

@@ -84,6 +84,7 @@ FitRequest one_table_request(const MethodSettings& settings, std::int64_t folds)
   request.train.seed = request.flow.permutation_seed = seed;
   request.data.folds = folds;
   request.vary_flow = true;
+  request.normal_scores = ScoresUse::choose;
   return with_defaults(request);
 }
 

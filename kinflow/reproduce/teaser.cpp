@@ -141,6 +141,7 @@ FitRequest with_one_table(const TeaserOptions& options, bool is_adjusted) {
   auto request = request_for(options);
   if (is_adjusted) request.data.dependence.group = "group";
   request.vary_flow = true;
+  request.normal_scores = ScoresUse::choose;
   return request;
 }
 

@@ -137,7 +137,9 @@ std::unique_ptr<TrainingGroup> refit(const CrossFit& fit, const Choice& choice) 
   rows.valid = rows.train;
   auto group = std::make_unique<TrainingGroup>(
       std::vector{std::move(request)}, std::move(rows), fit.dependence,
-      TrainingPart{.decorrelate = flow.decorrelate, .replicas = {choice.number}});
+      TrainingPart{.decorrelate = flow.decorrelate,
+                   .scores = flow.scores,
+                   .replicas = {choice.number}});
   while (group->trainer().epochs_done() < choice.epoch) {
     if (fit.stop != nullptr && *fit.stop) {
       throw Interrupted(

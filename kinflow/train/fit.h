@@ -18,6 +18,13 @@
 
 namespace kinflow {
 
+/// Whether flows see normal scores of the standardised columns: see NormalScores.
+enum class ScoresUse {
+  no,
+  yes,
+  choose  ///< some replicas do, and validation chooses among all
+};
+
 /// Everything that decides the result of a fit. For independent rows the schedule is
 /// `baseline`.
 struct FitRequest {
@@ -30,6 +37,7 @@ struct FitRequest {
   bool float64 = false;
   bool inference = true;    ///< standard errors and tests at the end
   bool standardize = true;  ///< false: the flow sees the data as they are
+  ScoresUse normal_scores = ScoresUse::no;
   /// Independent validation rows also place the latents; see Calibration.
   bool calibrate = true;
   /// Members of the model where rows are held out once or come from a table: the best
@@ -44,6 +52,7 @@ struct FitRequest {
 };
 
 const Names<HoldOutBy>& split_by_names();
+const Names<ScoresUse>& scores_use_names();
 nlohmann::json to_json(const FitRequest& request);
 /// Reads what to_json wrote; `source` stands for the file in messages.
 FitRequest fit_request_from(const nlohmann::json& json, const std::string& source);

@@ -33,6 +33,12 @@ const Names<HoldOutBy>& split_by_names() {
   return names;
 }
 
+const Names<ScoresUse>& scores_use_names() {
+  static const Names<ScoresUse> names = {
+      {"no", ScoresUse::no}, {"yes", ScoresUse::yes}, {"choose", ScoresUse::choose}};
+  return names;
+}
+
 SharedTrainOptions default_train_options(const DependenceRequest& dependence,
                                          std::optional<Estimator> estimator) {
   SharedTrainOptions options;
@@ -118,6 +124,16 @@ FitRequest with_defaults(FitRequest request) {
                                                       : kDefaultReplicas;
   }
   request.vary_flow = request.vary_flow && replicas.count > 1;
+  if (request.normal_scores == ScoresUse::choose &&
+      (replicas.count == 1 || train.schedule == Schedule::grid ||
+       !request.standardize)) {
+    request.normal_scores = ScoresUse::no;
+  }
+  if (request.normal_scores == ScoresUse::yes && !request.standardize) {
+    throw InputError(
+        "--normal-scores: expected standardised columns with yes, found "
+        "--no-standardize");
+  }
   const auto fill = [](std::vector<double>& list, const std::vector<double>& values) {
     if (list.empty()) list = values;
   };
@@ -195,6 +211,7 @@ nlohmann::json to_json(const FitRequest& request) {
       {"device", request.device},
       {"threads", request.threads},
       {"standardize", request.standardize},
+      {"normal_scores", name_of(scores_use_names(), request.normal_scores)},
       {"calibrate", request.calibrate},
       {"train", to_json(request.train)},
       {"replicas", to_json(request.replicas)}};
@@ -246,6 +263,10 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
   request.device = reader.text("device");
   request.threads = reader.integer("threads", 1, 4096);
   request.standardize = reader.boolean("standardize");
+  // Records of earlier versions have none.
+  if (json.contains("normal_scores")) {
+    request.normal_scores = reader.one_of("normal_scores", scores_use_names());
+  }
   request.calibrate = reader.boolean("calibrate");
   request.train = train_options_from(reader.object("train"));
   request.replicas = replica_options_from(reader.object("replicas"));

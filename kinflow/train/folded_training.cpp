@@ -38,7 +38,7 @@ std::vector<FitRequest> requests_of_fold(std::vector<FitRequest> requests,
 std::vector<std::int64_t> replicas_of_kind(const FitRequest& request,
                                            std::size_t kind) {
   std::vector<std::int64_t> own;
-  if (!request.vary_flow) return own;
+  if (flow_choices(request).size() == 1) return own;
   const auto plans = plan_replicas(request);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (plans[i].kind == kind) own.push_back(static_cast<std::int64_t>(i));
@@ -88,6 +88,7 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
           requests_of_kind(runs, choices[kind]), rows, dependence,
           TrainingPart{.frame = frame,
                        .decorrelate = choices[kind].decorrelate,
+                       .scores = choices[kind].scores,
                        .replicas = replicas_of_kind(shared, kind)}));
     }
   };

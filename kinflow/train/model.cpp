@@ -43,7 +43,7 @@ at::Tensor ModelPart::row_log_densities(const at::Tensor& data,
   const auto densities =
       row_log_density(*flow, standardized(standardization, data, *flow),
                       standardized(context_standardization, context, *flow));
-  return as_double(densities) + standardization.log_abs_det();
+  return as_double(densities) + standardization.log_abs_det(data);
 }
 
 LatentResult ModelPart::latents(const at::Tensor& data,
@@ -51,8 +51,9 @@ LatentResult ModelPart::latents(const at::Tensor& data,
   const auto result =
       all_latents(*flow, standardized(standardization, data, *flow),
                   standardized(context_standardization, context, *flow));
-  return {.latents = as_double(result.latents),
-          .log_abs_det = as_double(result.log_abs_det) + standardization.log_abs_det()};
+  return {
+      .latents = as_double(result.latents),
+      .log_abs_det = as_double(result.log_abs_det) + standardization.log_abs_det(data)};
 }
 
 std::int64_t Model::members() const {

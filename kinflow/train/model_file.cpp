@@ -29,12 +29,14 @@ namespace {
 // has the categories of context columns. In format 4 the key `has_map` says whether
 // there are tensors `map.*` of one more flow. In format 5 the key `parts` has the flow
 // and the number of members of each part, `map` the flow of all rows where there is
-// one, and the names of their tensors begin with `part1.`, `part2.`, ..., `map.`.
+// one, and the names of their tensors begin with `part1.`, `part2.`, ..., `map.`. In
+// format 6 the standardisation may have normal scores.
 constexpr std::int64_t kFormatOfOneMember = 1;
 constexpr std::int64_t kFormatOfMembers = 2;
 constexpr std::int64_t kFormatOfLevels = 3;
 constexpr std::int64_t kFormatOfMap = 4;
-constexpr std::int64_t kFormatVersion = 5;
+constexpr std::int64_t kFormatOfParts = 5;
+constexpr std::int64_t kFormatVersion = 6;
 
 std::string prefix_of_part(std::size_t part) {
   return fmt::format("part{}.", part + 1);
@@ -122,6 +124,60 @@ void check_location(const at::Tensor& mean, const at::Tensor& deviation,
                    ".*': expected finite means and positive deviations");
 }
 
+void add_scores(const std::string& name, const std::vector<NormalScores>& scores,
+                NamedTensors& tensors) {
+  if (scores.empty()) return;
+  const auto stacked = [&](const auto& of) {
+    std::vector<at::Tensor> rows;
+    for (const auto& one : scores) rows.push_back(at::tensor(of(one), at::kDouble));
+    return at::stack(rows);
+  };
+  tensors[name + ".knots"] = stacked([](const auto& one) { return one.scores; });
+  tensors[name + ".values"] = stacked([](const auto& one) { return one.values; });
+  tensors[name + ".slopes"] = stacked([](const auto& one) { return one.slopes; });
+  tensors[name + ".growth"] = stacked([](const auto& one) {
+    return std::vector<double>{one.lower_growth, one.upper_growth};
+  });
+}
+
+std::vector<NormalScores> scores_from(const NamedTensors& tensors,
+                                      const std::string& name, std::int64_t columns,
+                                      const std::string& path) {
+  const auto found = tensors.find(name + ".knots");
+  if (found == tensors.end()) return {};
+  const auto knots = found->second.dim() == 2 ? found->second.size(1) : 0;
+  const auto read = [&](const char* part, std::int64_t count) {
+    return expect_tensor(tensors, name + part, {columns, count}, at::kDouble, path);
+  };
+  const auto scores = read(".knots", knots), values = read(".values", knots),
+             slopes = read(".slopes", knots), growth = read(".growth", 2);
+  const auto all = [](const at::Tensor& holds) { return holds.all().item<bool>(); };
+  const auto increase = [&](const at::Tensor& of) { return all(of.diff(1, 1).gt(0)); };
+  const bool is_sound = knots >= 2 && all(at::isfinite(scores.abs() + values.abs())) &&
+                        increase(scores) && increase(values) && all(slopes.gt(0)) &&
+                        all(at::isfinite(slopes)) && all(growth.ge(0)) &&
+                        all(at::isfinite(growth));
+  if (!is_sound) {
+    throw InputError(path + ": tensors '" + name +
+                     ".*': expected increasing knots and values, positive slopes and a "
+                     "growth of at least 0");
+  }
+  const auto row = [](const at::Tensor& matrix, std::int64_t column) {
+    const auto own = matrix[column].contiguous();
+    return std::vector<double>(own.data_ptr<double>(),
+                               own.data_ptr<double>() + own.numel());
+  };
+  std::vector<NormalScores> result;
+  for (std::int64_t column = 0; column < columns; ++column) {
+    result.push_back({.scores = row(scores, column),
+                      .values = row(values, column),
+                      .slopes = row(slopes, column),
+                      .lower_growth = growth[column][0].item<double>(),
+                      .upper_growth = growth[column][1].item<double>()});
+  }
+  return result;
+}
+
 Standardization standardization_from(const NamedTensors& tensors,
                                      const std::string& name, std::int64_t columns,
                                      const std::string& path) {
@@ -130,6 +186,7 @@ Standardization standardization_from(const NamedTensors& tensors,
       .deviation =
           expect_tensor(tensors, name + ".deviation", {columns}, at::kDouble, path)};
   check_location(standardization.mean, standardization.deviation, name, path);
+  standardization.scores = scores_from(tensors, name + ".scores", columns, path);
   const auto matrix = name + ".decorrelation";
   if (tensors.count(matrix) > 0) {
     const auto factor =
@@ -231,7 +288,7 @@ struct PartReader {
 // The parts, and in formats with one the flow of all rows.
 void read_parts(const JsonReader& json, std::int64_t version, const PartReader& reader,
                 Model& model) {
-  if (version < kFormatVersion) {
+  if (version < kFormatOfParts) {
     const auto members = version == kFormatOfOneMember
                              ? std::int64_t{1}
                              : json.integer("members", 1, kLargestEnsemble);
@@ -281,6 +338,7 @@ void save_model(const std::string& path, const Model& model) {
     tensors[name + ".mean"] = by.mean;
     tensors[name + ".deviation"] = by.deviation;
     if (by.decorrelation.defined()) tensors[name + ".decorrelation"] = by.decorrelation;
+    add_scores(name + ".scores", by.scores, tensors);
   };
   const auto add_part = [&](const std::string& prefix, const ModelPart& part) {
     const auto& flow = *part.flow;
@@ -296,7 +354,8 @@ void save_model(const std::string& path, const Model& model) {
     }
   };
   const auto& first = model.parts.at(0);
-  const bool has_parts = model.parts.size() > 1 || model.map ||
+  const bool has_scores = !first.standardization.scores.empty();
+  const bool has_parts = model.parts.size() > 1 || model.map || has_scores ||
                          first.standardization.decorrelation.defined();
   if (has_parts) {
     for (std::size_t i = 0; i < model.parts.size(); ++i) {
@@ -321,7 +380,8 @@ void save_model(const std::string& path, const Model& model) {
           .view(shape_for(members, {static_cast<std::int64_t>(
                                        model.dependence.parameters.size())}));
   nlohmann::json description = {
-      {"format_version", has_parts    ? kFormatVersion
+      {"format_version", has_scores   ? kFormatVersion
+                         : has_parts  ? kFormatOfParts
                          : has_levels ? kFormatOfLevels
                          : is_plain   ? kFormatOfOneMember
                                       : kFormatOfMembers},

@@ -209,7 +209,7 @@ void Trainer::run_epoch() {
   const auto columns = static_cast<double>(data_.train.size(1));
   const auto train_nll =
       (replica_training_ ? replica_training_->run_epoch(plan) : run_steps(plan)) +
-      (0.5 * columns * std::log(2 * std::numbers::pi) - data_.log_abs_det);
+      (0.5 * columns * std::log(2 * std::numbers::pi) - data_.train_log_abs_det);
   ++epoch_;
   finish_epoch(train_nll, rate);
 }
@@ -244,14 +244,16 @@ at::Tensor Trainer::valid_row_weights(const at::Tensor& parameters) const {
 
 at::Tensor Trainer::valid_nll() const {
   const c10::NoGradGuard no_grad;
-  const auto densities = valid_row_densities().to(at::kDouble);
+  auto densities = valid_row_densities().to(at::kDouble);
+  if (data_.valid_log_abs_det.defined())
+    densities = densities + data_.valid_log_abs_det;
   const auto weights =
       valid_row_weights(dependence_.from_unconstrained(state_.unconstrained));
   const auto mean =
       weights.defined()
           ? steady_sum(densities * weights) / steady_sum(weights)
           : steady_sum(densities) / static_cast<double>(data_.valid.size(0));
-  return mean.unsqueeze(1).neg().sub(data_.log_abs_det);
+  return mean.unsqueeze(1).neg();
 }
 
 void Trainer::finish_epoch(const at::Tensor& train_nll, const at::Tensor& rate) {

@@ -36,8 +36,11 @@ struct TrainingData {
   /// [k, 1]: parameters [R, k] times this are the typical ones, which the history
   /// shows. Undefined: equal weights.
   at::Tensor typical_weights = {};
-  /// log |det| of the standardisation of one row: NLLs are in the data's own units.
-  double log_abs_det = 0;
+  /// log |det| of the standardisation, so that NLLs are in the data's own units: the
+  /// mean over the training rows, and that of each validation row, [m] float64, or
+  /// undefined for 0.
+  double train_log_abs_det = 0;
+  at::Tensor valid_log_abs_det = {};
   /// Whether validation rows are scored with the latents that they calibrate. Not with
   /// `valid_law`.
   bool calibrates = false;
@@ -170,10 +173,11 @@ class Trainer {
   void move_or_warn(const at::Tensor& latents, std::int64_t replica, double prior);
   /// Remembers the latents of today of the replicas where `which` [R, 1] bool holds.
   void reset_memory(const at::Tensor& which);
-  /// Log-densities of the validation rows, [R, m] float64, each by itself.
   /// 1' C^-1 1 of the training rows under parameters [R, k]: as many independent rows
   /// as they are worth, [R] float64.
   at::Tensor training_information(const at::Tensor& parameters) const;
+  /// Log-densities of the validation rows, [R, m] float64, each by itself, in the units
+  /// of the standardised data.
   at::Tensor valid_row_densities() const;
   at::Tensor valid_nll() const;
   at::Tensor is_stopped() const;

@@ -19,6 +19,7 @@
 #include "kinflow/core/version.h"
 #include "kinflow/flow/density.h"
 #include "kinflow/train/fit_inference.h"
+#include "kinflow/train/flow_choices.h"
 #include "kinflow/train/run_folder.h"
 
 namespace kinflow {
@@ -78,7 +79,7 @@ std::string group_key(const FitRequest& request) {
     train.erase(own);
   }
   // Where flows differ in kind all runs of a group have each kind.
-  if (request.vary_flow) {
+  if (flow_choices(request).size() > 1) {
     json["replicas"] = request.replicas.count;
   } else {
     json.erase("replicas");
@@ -108,18 +109,28 @@ TrainingGroup::TrainingGroup(std::vector<FitRequest> requests, FitRows rows,
       dependence_(std::move(dependence)) {
   auto frame = part.frame ? *part.frame
                           : make_frame(requests_.at(0), rows_.train, *dependence_.law);
-  if (part.decorrelate) decorrelate(frame);
+  if (part.scores || part.decorrelate) reshape(part, frame);
   prepare(frame, part.replicas);
 }
 
-void TrainingGroup::decorrelate(FlowFrame& frame) const {
+void TrainingGroup::reshape(const TrainingPart& part, FlowFrame& frame) const {
+  // Held-out rows would be fitted by scores and correlations that they are part of.
   const auto& rows = rows_.train.data;
   const auto worth = usual_worth(requests_.at(0), *dependence_.law);
-  // Held-out rows would be fitted by correlations that they are part of.
-  const auto found = frame.standardization.decorrelated(rows, worth);
-  if (!found) return;
-  frame.standardization = *found;
-  frame.bound = bound_for(requests_.at(0), found->apply(rows), worth);
+  auto& by = frame.standardization;
+  if (part.scores) {
+    const auto information = worth.sum().item<double>();
+    const auto found = by.with_scores(rows, worth, information);
+    if (!found && requests_.at(0).normal_scores == ScoresUse::yes) {
+      throw InputError(fmt::format(
+          "--normal-scores yes: expected training rows that are worth at least {:.0f} "
+          "independent ones, found {:.1f}",
+          NormalScores::kFewestRows, information));
+    }
+    by = found.value_or(by);
+  }
+  if (part.decorrelate) by = by.decorrelated(rows, worth).value_or(by);
+  frame.bound = bound_for(requests_.at(0), by.apply(rows), worth);
 }
 
 void TrainingGroup::prepare(const FlowFrame& frame,
@@ -161,15 +172,18 @@ void TrainingGroup::prepare(const FlowFrame& frame,
   };
   trainer_ = std::make_unique<Trainer>(
       *part_.flow, *dependence_.law,
-      TrainingData{.train = ready(rows_.train.data, of_data),
-                   .train_context = ready(rows_.train.context, of_context),
-                   .valid = ready(rows_.valid.data, of_data),
-                   .valid_context = ready(rows_.valid.context, of_context),
-                   .valid_law = dependence_.valid_law.get(),
-                   .valid_weights = dependence_.valid_weights,
-                   .typical_weights = dependence_.typical_weights,
-                   .log_abs_det = of_data.log_abs_det(),
-                   .calibrates = calibrates()},
+      TrainingData{
+          .train = ready(rows_.train.data, of_data),
+          .train_context = ready(rows_.train.context, of_context),
+          .valid = ready(rows_.valid.data, of_data),
+          .valid_context = ready(rows_.valid.context, of_context),
+          .valid_law = dependence_.valid_law.get(),
+          .valid_weights = dependence_.valid_weights,
+          .typical_weights = dependence_.typical_weights,
+          .train_log_abs_det =
+              of_data.log_abs_det(rows_.train.data).mean().item<double>(),
+          .valid_log_abs_det = of_data.log_abs_det(rows_.valid.data).to(device),
+          .calibrates = calibrates()},
       std::move(replicas), at::cat(starts).to(device));
   if (trainer_->uses_own_team()) set_tensor_threads(1);
 }

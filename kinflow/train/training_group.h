@@ -33,6 +33,7 @@ FlowFrame make_frame(const FitRequest& request, const TableRows& train,
 struct TrainingPart {
   std::optional<FlowFrame> frame = {};  ///< not given: from the training rows
   bool decorrelate = false;             ///< whether flows see uncorrelated columns
+  bool scores = false;                  ///< whether they see normal scores
   /// Of every run, by their place in plan_replicas(), with schedule `grid` times the
   /// values; empty: all.
   std::vector<std::int64_t> replicas = {};
@@ -86,7 +87,8 @@ class TrainingGroup {
   ModelPart part_of_model(const std::vector<std::int64_t>& replicas) const;
 
  private:
-  void decorrelate(FlowFrame& frame) const;
+  /// Normal scores and uncorrelated columns, as the part asks for.
+  void reshape(const TrainingPart& part, FlowFrame& frame) const;
   void prepare(const FlowFrame& frame, const std::vector<std::int64_t>& chosen);
   bool calibrates() const;
 

@@ -165,12 +165,14 @@ class SmallTraining {
                                            .to(at::kFloat)
                                            .to(setup.type);
     };
-    TrainingData data{.train = bent_rows(law_->rows(), 5).to(setup.type),
-                      .train_context = context(law_->rows(), 6),
-                      .valid = bent_rows(setup.valid_rows, 7).to(setup.type),
-                      .valid_context = context(setup.valid_rows, 8),
-                      .log_abs_det = 0.7,
-                      .calibrates = setup.calibrates};
+    TrainingData data{
+        .train = bent_rows(law_->rows(), 5).to(setup.type),
+        .train_context = context(law_->rows(), 6),
+        .valid = bent_rows(setup.valid_rows, 7).to(setup.type),
+        .valid_context = context(setup.valid_rows, 8),
+        .train_log_abs_det = 0.7,
+        .valid_log_abs_det = at::full({setup.valid_rows}, 0.7, at::kDouble),
+        .calibrates = setup.calibrates};
     const auto count = law_->parameter_count();
     if (count > 0) {
       data.typical_weights = at::arange(1, count + 1, at::kDouble).unsqueeze(1);

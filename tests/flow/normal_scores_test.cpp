@@ -1,0 +1,167 @@
+// Maps to normal scores: round trips, slopes by differences, and how near the density
+// that they imply is to the truth.
+#include "kinflow/flow/normal_scores.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <string>
+
+#include "kinflow/core/random.h"
+#include "kinflow/flow/standardization.h"
+
+namespace kinflow {
+namespace {
+
+double log_normal_density(double z) {
+  return -0.5 * z * z - 0.5 * std::log(2 * std::numbers::pi);
+}
+
+/// A distribution as the image of the normal one.
+struct Source {
+  std::string name;
+  std::function<double(double)> value;             // of a normal number
+  std::function<double(double)> log_density = {};  // of a value
+};
+
+double cumulative(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
+
+std::vector<Source> sources() {
+  return {{"normal", [](double z) { return 3 + 0.1 * z; },
+           [](double x) { return log_normal_density((x - 3) / 0.1) - std::log(0.1); }},
+          {"lognormal", [](double z) { return std::exp(z); },
+           [](double x) { return log_normal_density(std::log(x)) - std::log(x); }},
+          {"Student's t with 2 degrees",
+           [](double z) {
+             const double p = cumulative(z);
+             return (2 * p - 1) / std::sqrt(2 * p * (1 - p));
+           },
+           [](double x) { return -1.5 * std::log(2 + x * x); }},
+          {"Cauchy",
+           [](double z) { return std::tan(std::numbers::pi * (cumulative(z) - 0.5)); },
+           [](double x) { return -std::log(std::numbers::pi * (1 + x * x)); }}};
+}
+
+std::vector<double> draw(const Source& source, int rows, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<double> column;
+  for (int i = 0; i < rows; ++i) column.push_back(source.value(random.normal()));
+  return column;
+}
+
+NormalScores scores_of(const std::vector<double>& column) {
+  const std::vector<double> equal(column.size(), 1.0);
+  return NormalScores::from(column, equal, static_cast<double>(column.size())).value();
+}
+
+TEST(NormalScores, GoBackAndForthWithTheSlopeOfTheDifferences) {
+  for (const auto& source : sources()) {
+    const auto map = scores_of(draw(source, 700, 1));
+    double before = -1e300;
+    for (double z = -5.003; z < 5; z += 0.01) {
+      const double x = map.to_value(z), h = 1e-5;
+      ASSERT_GT(x, before) << source.name << " at " << z;
+      before = x;
+      const auto [score, log_slope] = map.to_score(x);
+      ASSERT_NEAR(score, z, 1e-12) << source.name;
+      const double slope = (map.to_value(z + h) - map.to_value(z - h)) / (2 * h);
+      // At a knot the slope bends.
+      ASSERT_NEAR(log_slope, -std::log(slope), 2e-4) << source.name << " at " << z;
+    }
+  }
+}
+
+TEST(NormalScores, ImplyNearlyTheTrueDensityOfHeavyTails) {
+  for (const auto& source : sources()) {
+    for (const int rows : {500, 1000, 5000}) {
+      for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const auto map = scores_of(draw(source, rows, seed));
+        double excess = 0;
+        const auto fresh = draw(source, 4000, 1000);
+        for (const double x : fresh) {
+          const auto [score, log_slope] = map.to_score(x);
+          excess += source.log_density(x) - log_normal_density(score) - log_slope;
+        }
+        EXPECT_LT(excess / static_cast<double>(fresh.size()),
+                  source.name == "Cauchy" ? 0.1 : 0.05)
+            << source.name << ", " << rows << " rows, seed " << seed;
+      }
+    }
+  }
+}
+
+TEST(NormalScores, WeightsCountRowsAndNegativeOnesNothing) {
+  const auto column = draw(sources()[1], 400, 3);
+  std::vector<double> once = column, weights(column.size(), 1.0);
+  once.push_back(-1e6);
+  weights.push_back(-2);
+  const auto map = NormalScores::from(once, weights, 400).value();
+  EXPECT_EQ(map.values, scores_of(column).values);
+
+  // Normal numbers weighted by exp(z / 2) are normal numbers around 1/2.
+  Random random(9);
+  std::vector<double> numbers, tilt;
+  for (int i = 0; i < 4000; ++i) {
+    numbers.push_back(random.normal());
+    tilt.push_back(std::exp(0.5 * numbers.back()));
+  }
+  const auto tilted = NormalScores::from(numbers, tilt, 3000).value();
+  for (const double z : {-1.5, 0.0, 1.5}) {
+    EXPECT_NEAR(tilted.to_score(0.5 + z).score, z, 0.1) << z;
+    EXPECT_NEAR(scores_of(numbers).to_score(z).score, z, 0.1) << z;
+  }
+}
+
+TEST(NormalScores, EqualValuesAreNoSpike) {
+  auto column = draw(sources()[0], 1000, 4);
+  for (std::size_t i = 0; i < 250; ++i) column[i] = 3.0;
+  const auto map = scores_of(column);
+  double steepest = -1e300;
+  for (double z = -3; z < 3; z += 0.001) {
+    steepest = std::max(steepest, map.to_score(map.to_value(z)).log_slope);
+  }
+  // A fiftieth of the mean interval, and half of the slope beside it.
+  EXPECT_LT(steepest - std::log(10), std::log(100.0));
+}
+
+TEST(NormalScores, OfFewRowsAreNone) {
+  const auto column = draw(sources()[0], 200, 5);
+  const std::vector<double> equal(column.size(), 1.0);
+  EXPECT_FALSE(NormalScores::from(column, equal, 29.9));
+  EXPECT_TRUE(NormalScores::from(column, equal, 30));
+}
+
+TEST(NormalScores, ArePartOfAStandardization) {
+  const auto first = draw(sources()[1], 300, 6), second = draw(sources()[3], 300, 7);
+  auto data = at::empty({300, 2}, at::kDouble);
+  for (std::int64_t i = 0; i < 300; ++i) {
+    data[i][0] = first[static_cast<std::size_t>(i)];
+    data[i][1] =
+        second[static_cast<std::size_t>(i)] + 0.5 * first[static_cast<std::size_t>(i)];
+  }
+  const auto plain = Standardization::from(data);
+  const auto scored = plain.with_scores(data, at::ones({300}, at::kDouble), 300);
+  ASSERT_TRUE(scored);
+  const auto both = scored->decorrelated(data);
+  ASSERT_TRUE(both);
+  const auto rows = both->apply(data);
+  EXPECT_TRUE(at::allclose(both->undo(rows), data, 1e-9));
+  EXPECT_LT(rows.abs().max().item<double>(), 8);
+  // The change of volume of a row by differences.
+  const double h = 1e-6;
+  const auto row = data.narrow(0, 10, 1);
+  const auto step = [&](std::int64_t column) {
+    auto moved = at::zeros({1, 2}, at::kDouble);
+    moved[0][column] = h;
+    return (both->apply(row + moved) - both->apply(row - moved)) / (2 * h);
+  };
+  const auto jacobian = at::cat({step(0), step(1)});
+  EXPECT_NEAR(both->log_abs_det(row).item<double>(),
+              at::det(jacobian).abs().log().item<double>(), 1e-5);
+}
+
+}  // namespace
+}  // namespace kinflow
