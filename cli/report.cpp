@@ -1,0 +1,38 @@
+// kinflow report: one page that shows a run, a sweep, a study or an association study.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "kinflow/core/result_files.h"
+#include "kinflow/pages/model/run_page.h"
+#include "kinflow/pages/page.h"
+#include "options.h"
+
+namespace kinflow::cli {
+
+void add_report(CLI::App& app, Console& /*console*/) {
+  struct Given {
+    std::vector<std::string> runs;
+    std::string out;
+    bool overwrite = false;
+  };
+  auto given = std::make_shared<Given>();
+  auto* verb =
+      app.add_subcommand("report", "Show runs in one page that opens from disk");
+  verb->add_option("runs", given->runs,
+                   "Run folders, a sweep, a study, a demo, or the prefix of a gwas")
+      ->required()
+      ->expected(1, 20);
+  verb->add_option("--out", given->out, "Page to write, an .html file")->required();
+  add_overwrite(*verb, given->overwrite);
+  verb->callback([given] {
+    require_no_result({given->out}, given->overwrite);
+    write_page(given->out, run_page(given->runs.front()));
+    fmt::print("{}\n", given->out);
+  });
+}
+
+}  // namespace kinflow::cli
