@@ -6,8 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "kinflow/core/device.h"
 #include "kinflow/core/result_files.h"
-#include "kinflow/pages/model/run_page.h"
+#include "kinflow/pages/model/report_page.h"
 #include "kinflow/pages/page.h"
 #include "options.h"
 
@@ -17,6 +18,7 @@ void add_report(CLI::App& app, Console& /*console*/) {
   struct Given {
     std::vector<std::string> runs;
     std::string out;
+    std::int64_t threads = 0;
     bool overwrite = false;
   };
   auto given = std::make_shared<Given>();
@@ -27,10 +29,12 @@ void add_report(CLI::App& app, Console& /*console*/) {
       ->required()
       ->expected(1, 20);
   verb->add_option("--out", given->out, "Page to write, an .html file")->required();
+  add_threads(*verb, given->threads);
   add_overwrite(*verb, given->overwrite);
   verb->callback([given] {
     require_no_result({given->out}, given->overwrite);
-    write_page(given->out, run_page(given->runs.front()));
+    set_threads(given->threads);
+    write_page(given->out, report_page(given->runs, given->threads));
     fmt::print("{}\n", given->out);
   });
 }

@@ -25,14 +25,6 @@ struct Curve {
 };
 using CurveKey = std::pair<std::int64_t, std::int64_t>;  // fold and replica
 
-double number_of(const std::string& cell) {
-  try {
-    return cell.empty() ? std::nan("") : std::stod(cell);
-  } catch (const std::exception&) {
-    return std::nan("");
-  }
-}
-
 struct History {
   std::map<CurveKey, Curve> curves;
   std::string score;  // its column
@@ -59,7 +51,7 @@ History read_history(const std::string& path) {
   std::set<std::int64_t> folds;
   while (lines.next()) {
     const auto at = [&](const std::optional<std::size_t>& place) {
-      return place ? number_of(lines.cells()[*place]) : std::nan("");
+      return place ? cell_number(lines.cells()[*place]) : std::nan("");
     };
     const auto whole = [&](const std::optional<std::size_t>& place, double otherwise) {
       const double value = at(place);
@@ -178,12 +170,16 @@ nlohmann::json section_of(const History& history, const nlohmann::json& record) 
     caption += fmt::format(" Of {} flows that were not kept {} are shown.", in_all,
                            kMostOtherCurves);
   }
-  nlohmann::json section = {{"type", "curves"},
-                            {"title", "Learning curves"},
-                            {"folds", history.has_folds},
-                            {"score_label", score_name(history.score)},
-                            {"series", std::move(series)},
-                            {"caption", caption}};
+  nlohmann::json section = {
+      {"type", "curves"},
+      {"title", "Learning curves"},
+      {"lead",
+       "How the flows came to what they are, epoch by epoch. Lower is better; a "
+       "curve that rises again has begun to learn rows by heart."},
+      {"folds", history.has_folds},
+      {"score_label", score_name(history.score)},
+      {"series", std::move(series)},
+      {"caption", caption}};
   if (history.has_parameter) {
     section["parameter_label"] = "typical strength of the dependence";
   }

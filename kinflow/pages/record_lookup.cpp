@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -72,12 +73,19 @@ nlohmann::json flattened(const nlohmann::json& record) {
   return rows;
 }
 
+double cell_number(std::string_view cell) {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  const auto result = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  return result.ec == std::errc() ? value : std::numeric_limits<double>::quiet_NaN();
+}
+
 std::string with_commas(double count) {
   if (!std::isfinite(count)) return "?";
-  auto text = fmt::format("{:.0f}", count);
-  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3;
-       at > (text[0] == '-' ? 1 : 0); at -= 3) {
-    text.insert(static_cast<std::size_t>(at), ",");
+  const auto digits = fmt::format("{:.0f}", std::abs(count));
+  std::string text = count < 0 ? "-" : "";
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
   }
   return text;
 }

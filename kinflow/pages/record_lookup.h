@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kinflow {
@@ -21,6 +22,9 @@ std::vector<std::string> texts_at(const nlohmann::json& record,
                                   const std::string& pointer);
 /// Every value with its path, {"train/epochs", "100"}, for a table.
 nlohmann::json flattened(const nlohmann::json& record);
+
+/// The number that a cell begins with; NaN where there is none.
+double cell_number(std::string_view cell);
 
 /// "1,234,567".
 std::string with_commas(double count);

@@ -49,8 +49,8 @@ std::string typed_options(const nlohmann::json& request,
   for (const auto& option : options) {
     const auto value = found_at(request, option.pointer);
     if (is_default(value, option)) continue;
-    text += std::string(" ") + option.option;
-    if (value != true) text += " " + shell_word(as_typed(value));
+    text += fmt::format(" {}", option.option);
+    if (value != true) text += fmt::format(" {}", shell_word(as_typed(value)));
   }
   return text;
 }

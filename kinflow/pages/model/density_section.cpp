@@ -10,6 +10,7 @@
 #include "kinflow/core/random.h"
 #include "kinflow/core/size.h"
 #include "kinflow/evaluate/sample.h"
+#include "kinflow/pages/model/density_maps.h"
 #include "kinflow/pages/model/model_sections.h"
 #include "kinflow/pages/packed_numbers.h"
 #include "kinflow/pages/record_lookup.h"
@@ -70,24 +71,8 @@ nlohmann::json map_section(const Model& model, const RunSample& sample,
   const auto& data = sample.shown.rows.data;
   const auto x = range_of(data.select(1, 0), draws.select(1, 0)),
              y = range_of(data.select(1, 1), draws.select(1, 1));
-  const auto centres = [](const std::pair<double, double>& range) {
-    const double step = (range.second - range.first) / kMapSide;
-    return (at::arange(kMapSide, at::kDouble) + 0.5) * step + range.first;
-  };
-  const auto grid = at::stack(
-      {centres(x).repeat({kMapSide}), centres(y).repeat_interleave(kMapSide)}, 1);
-  const auto density = numbers_of(model.row_log_density(grid, {}).exp());
-  // A spike must not bleach the rest.
-  auto sorted = density;
-  std::sort(sorted.begin(), sorted.end());
-  const double largest =
-      sorted[static_cast<std::size_t>(0.999 * static_cast<double>(sorted.size() - 1))];
-  std::vector<std::uint8_t> map;
-  for (const double value : density) {
-    const double share = largest > 0 ? std::sqrt(value / largest) : 0;
-    map.push_back(static_cast<std::uint8_t>(
-        std::lround(255 * std::clamp(std::isfinite(share) ? share : 0.0, 0.0, 1.0))));
-  }
+  const auto density = density_on_grid(model, x, y, kMapSide);
+  const double largest = nearly_largest(density);
   const auto rows = thinned(data.size(0), kPlottedRows),
              drawn = thinned(draws.size(0), kPlottedRows);
   const auto column = [&](const at::Tensor& from, const at::Tensor& places,
@@ -105,7 +90,7 @@ nlohmann::json map_section(const Model& model, const RunSample& sample,
       {"x", {x.first, x.second}},
       {"y", {y.first, y.second}},
       {"side", kMapSide},
-      {"map", packed_bytes(map)},
+      {"map", map_bytes(density, largest)},
       {"largest", largest},
       {"rows",
        {{"x", column(data, rows, 0)},

@@ -61,8 +61,10 @@ std::optional<Whitened> whiten(const Model& model, const RunSample& sample,
 // they lie by chance where the rows are worth `worth` independent ones.
 nlohmann::json quantiles(const at::Tensor& latents, double worth) {
   const auto rows = latents.size(0);
-  const double end =
-      std::clamp(std::sqrt(2 * std::log(static_cast<double>(rows))), 1.5, 3.6);
+  // No further than there are rows.
+  const double last = 1 - 0.5 / static_cast<double>(rows);
+  const double end = std::min(
+      3.6, at::special_ndtri(at::scalar_tensor(last, at::kDouble)).item<double>());
   constexpr int kPoints = 61;
   auto normal = nlohmann::json::array(), low = normal, high = normal, columns = normal;
   std::vector<double> shares;

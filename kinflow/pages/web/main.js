@@ -4,7 +4,7 @@ const renderers = {
   curves: sectionCurves, density: sectionDensity, pairs: sectionPairs, latents: sectionLatents, adjusted: sectionAdjusted,
   groups: sectionGroups, likelihood: sectionLikelihood, table: sectionTable, images: sectionImages, report: sectionReport,
   scores: sectionScores, sweep: sectionSweep, compare: sectionCompare, maps: sectionMaps, manhattan: sectionManhattan,
-  quantiles: sectionQuantiles, null_model: sectionNullModel, prd: sectionPrd
+  recovered: sectionRecovered, quantiles: sectionQuantiles, null_model: sectionNullModel, prd: sectionPrd
 };
 
 function header(page) {

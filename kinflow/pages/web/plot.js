@@ -15,7 +15,7 @@ function niceTicks([low, high], count) {
 function logTicks([low, high]) {
   const ticks = [];
   for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); ++e) {
-    const wide = Math.log10(high / low) > 2.5;
+    const wide = Math.log10(high / low) > 3.3;
     for (const m of wide ? [1] : [1, 2, 5]) {
       const value = Number((m * 10 ** e).toPrecision(12));
       if (value >= low * 0.999 && value <= high * 1.001) ticks.push(value);

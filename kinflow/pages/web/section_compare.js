@@ -59,3 +59,20 @@ function sectionMaps(host, data) {
   }
   caption(host, data.caption);
 }
+
+// Of simulated data: what was learned of each group over what is true.
+function sectionRecovered(host, data) {
+  const box = figure(figures(host, 'two'), null);
+  const size = (g) => 2 + 1.1 * Math.log2(g.size);
+  new Plot(box, {
+    label: `Learned over true correlations of ${data.groups.length} groups`, aspect: 0.86,
+    x: {domain: [-0.02, 1.02], label: 'true ρ', grid: true}, y: {domain: [-0.02, 1.02], label: 'learned ρ'},
+    draw(p) {
+      p.line([0, 1], [0, 1], {stroke: 'faint', width: 1});
+      for (const g of data.groups) {
+        p.dots([g.truth], [g.learned], {fill: 'model', radius: size(g), opacity: 0.55});
+        p.target(g.truth, g.learned, `${g.name}, ${say(g.size)} rows\ntrue ${say(g.truth, 3)}\nlearned ${say(g.learned, 3)}`);
+      }
+    }});
+  caption(host, data.caption);
+}

@@ -7,9 +7,9 @@ function sectionLatents(host, data) {
     choice(controls(host), 'latents', [['before', 'as the flow gives them'], ['after', 'with the dependence taken out']], after,
       (value) => { after = value; redraw(); });
   }
-  const grid = figures(host, 'three');
+  const grid = figures(host, data.names.length > 2 ? 'three' : 'two');
   const plots = data.names.map((name, c) => new Plot(figure(grid, name), {
-    label: `Normal quantiles of the latent ${name} with the band in which they lie by chance`, aspect: 0.9,
+    label: `Normal quantiles of the latent ${name} with the band in which they lie by chance`, aspect: data.names.length > 2 ? 0.9 : 0.66,
     x: {domain: [-4, 4], label: 'normal quantile', grid: true}, y: {domain: [-4, 4], label: 'latent'},
     draw(p) {
       const set = sets[after], z = set.normal, q = set.quantiles[c];
@@ -22,7 +22,7 @@ function sectionLatents(host, data) {
   caption(host, data.caption);
   if (data.pairs) {
     host.append(make('h3', {}, 'Pairs of latents'));
-    sectionPairs(host, data.pairs);
+    sectionPairs(host, {...data.pairs, marginal_text: 'standard normal'});
   }
   numbers(host, [{name: 'latent', text: true}, {name: 'normal quantile'}, {name: 'before'}, {name: 'after'}],
     data.names.flatMap((name, c) => data.before.normal.map((z, i) => [name, z, data.before.quantiles[c][i], data.after?.quantiles[c][i] ?? null])));

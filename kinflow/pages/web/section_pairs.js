@@ -8,6 +8,7 @@ function sectionPairs(host, data) {
   const show = {rows: true, draws: true};
   const keys = [{text: data.rows_text || 'rows of the table (below)', stroke: 'data', shape: 'dot', what: 'rows'}];
   if (draws.length) keys.push({text: data.draws_text || 'draws from the model (above)', stroke: 'model', shape: 'dot', what: 'draws'});
+  if (data.marginal_text) key(host, [{text: 'held-out rows', stroke: 'data', shape: 'dot'}, {text: data.marginal_text, stroke: 'model'}]);
   if (draws.length) key(controls(host), keys, (entry) => { show[entry.what] = entry.on; redraw(); });
   if (data.columns.length > 2) {
     const row = controls(host);
@@ -43,10 +44,12 @@ function sectionPairs(host, data) {
     box.replaceChildren();
     const n = chosen.length;
     box.style.gridTemplateColumns = `repeat(${n}, minmax(0, 1fr))`;
+    box.style.maxWidth = `${Math.max(n * 19, 24)}rem`;
     chosen.forEach((cy, i) => chosen.forEach((cx, j) => {
       const bottom = i === n - 1, left = j === 0;
       const title = i === j ? data.columns[cx] : null;
       const cell = box.appendChild(make('div', {}));
+      if (j > i && !draws.length) return;
       const source = i > j ? 'rows' : 'draws';
       plots.push(new Plot(cell, {
         label: i === j ? `Distribution of ${data.columns[cx]} in rows and draws`

@@ -8,7 +8,7 @@ function sectionGroups(host, data) {
     label: `Learned correlation of ${groups.length} groups against their size`, height: 360,
     x: {domain: [1.7, largest * 1.2], log: true, label: 'rows of the group'}, y: {domain: [-0.03, 1.03], label: 'learned correlation ρ within the group'},
     draw(p) {
-      if (Number.isFinite(data.typical)) p.rule({y: data.typical, text: `typical ρ ${say(data.typical, 3)}`, anchor: 'start'});
+      if (Number.isFinite(data.typical)) p.rule({y: data.typical, text: `typical ρ ${say(data.typical, 3)}`, anchor: 'end'});
       const many = groups.length > 150;
       for (const g of groups) if (g.low !== null && g.low !== undefined) p.interval(g.low, g.high, g.size, {stroke: 'faint', opacity: many ? 0.35 : 0.7});
       p.dots(groups.map((g) => g.size), groups.map((g) => g.rho), {fill: 'model', radius: many ? 2.2 : 3.4, opacity: many ? 0.6 : 0.9});
