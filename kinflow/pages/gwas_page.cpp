@@ -273,7 +273,7 @@ class GwasPage {
         fact("variants tested", tested,
              fmt::format("for {} trait{} together", traits, traits == 1 ? "" : "s")));
     facts.push_back(fact("loci", with_commas(static_cast<double>(loci.rows.size())),
-                         fmt::format("with p up to {:g}", log_.threshold)));
+                         "with p up to " + p_in_prose(-std::log10(log_.threshold))));
     if (!scan.kept.empty()) {
       facts.push_back(
           fact("smallest p", p_in_prose(scan.kept.front().log10_p), "of all variants"));
@@ -296,13 +296,13 @@ class GwasPage {
             tested, listed(names), traits > 1 ? " at once" : "")}));
     words.push_back(words_under(
         "What was found",
-        {loci.rows.empty()
-             ? fmt::format("No variant has a p-value up to {:g}.", log_.threshold)
-             : fmt::format("{} with p-values up to {:g}.",
-                           loci.rows.size() == 1
-                               ? std::string("One locus")
-                               : fmt::format("{} loci", loci.rows.size()),
-                           log_.threshold)}));
+        {loci.rows.empty() ? fmt::format("No variant has a p-value up to {}.",
+                                         p_in_prose(-std::log10(log_.threshold)))
+                           : fmt::format("{} with p-values up to {}.",
+                                         loci.rows.size() == 1
+                                             ? std::string("One locus")
+                                             : fmt::format("{} loci", loci.rows.size()),
+                                         p_in_prose(-std::log10(log_.threshold)))}));
     if (inflation > 1.1) {
       add_watch(
           "warn",

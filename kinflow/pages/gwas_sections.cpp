@@ -249,7 +249,7 @@ nlohmann::json manhattan_section(const GwasScan& scan, const LociTable& loci,
     if (region.is_null()) continue;
     rows.push_back({regions.size() + 1, peak.id, scan.chromosomes[peak.chromosome],
                     peak.position, p_in_prose(peak.log10_p), rounded(peak.log10_p),
-                    peak.members});
+                    has_loci ? nlohmann::json(peak.members) : nlohmann::json()});
     regions.push_back(std::move(region));
   }
   std::string caption = fmt::format(

@@ -120,7 +120,8 @@ std::map<CurveKey, double> members_of(const nlohmann::json& record, bool has_fol
   return members;
 }
 
-std::string score_name(const std::string& key) {
+std::string score_name(const std::string& key, bool is_of_images) {
+  if (is_of_images) return "NLL of validation images, nats an image";
   if (key == "valid_weighted_nll_nats") return "weighted NLL of held-out rows, nats";
   if (key == "valid_joint_nll_nats_per_row") return "joint NLL of held-out rows, nats";
   return "NLL of held-out rows, nats";
@@ -162,6 +163,7 @@ nlohmann::json section_of(const History& history, const nlohmann::json& record) 
     if (history.has_parameter) one["parameter"] = picked(curve.parameter, places);
     series.push_back(std::move(one));
   }
+  const bool is_of_images = text_at(record, "/kind") == "images";
   std::string caption =
       "A dot marks the epoch whose weights were kept: the lowest score of rows that "
       "the "
@@ -177,7 +179,8 @@ nlohmann::json section_of(const History& history, const nlohmann::json& record) 
        "How the flows came to what they are, epoch by epoch. Lower is better; a "
        "curve that rises again has begun to learn rows by heart."},
       {"folds", history.has_folds},
-      {"score_label", score_name(history.score)},
+      {"held_out_text", is_of_images ? "Validation images" : "Held-out rows"},
+      {"score_label", score_name(history.score, is_of_images)},
       {"series", std::move(series)},
       {"caption", caption}};
   if (history.has_parameter) {

@@ -77,7 +77,6 @@ const std::vector<RecordedOption> kOfTables = {
     {"/data/drop_missing", "--drop-missing", {}},
     {"/data/minus_nine", "--minus-nine", {R"("careful")"}},
     {"/data/fold_by", "--fold-by", {}},
-    {"/data/folds", "--folds", {"0"}},
     {"/per_fold", "--per-fold", {"2"}},
     {"/ensemble", "--ensemble", {"1"}},
     {"/train/estimator", "--estimator", {R"("memory")", R"("hybrid")"}},
@@ -147,6 +146,11 @@ std::string repeat_fit_command(const nlohmann::json& record,
   if (depends && schedule != "joint") text += " --schedule " + schedule;
   if (schedule == "grid") {
     text += " --grid " + as_typed(found_at(request, "/train/grid"));
+  }
+  // With a validation table no rows are held out.
+  const double folds = number_at(request, "/data/folds", 0);
+  if (folds > 0 && text_at(request, "/data/valid_table").empty()) {
+    text += fmt::format(" --folds {:.0f}", folds);
   }
   // Affine flows and splits say more than their defaults; the rest follows from these.
   const auto split = text_at(request, "/data/split_by");

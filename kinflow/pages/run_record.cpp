@@ -207,7 +207,7 @@ void watch_numbers(const RunRecord& run, nlohmann::json& watch) {
         "missing",
         "The strength of the dependence has no standard errors: " + why + "."));
   }
-  if (!depends && text_at(request, "/data/fold_by").empty()) {
+  if (!depends && !run.is_of_images && text_at(request, "/data/fold_by").empty()) {
     watch.push_back(watch_line(
         "missing",
         "Nothing is known of how rows depend. If some belong together, say so by "

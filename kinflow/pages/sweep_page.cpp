@@ -123,8 +123,8 @@ nlohmann::json effects_section(const Results& results,
            {{{"name", "option"}, {"text", true}},
             {{"name", "value"}, {"text", true}},
             {{"name", "runs"}},
-            {{"name", "best"}, {"digits", 5}},
-            {{"name", "median"}, {"digits", 5}}}},
+            {{"name", "best"}, {"decimals", 4}},
+            {{"name", "median"}, {"decimals", 4}}}},
           {"rows", rows},
           {"most", 40}};
 }
@@ -152,7 +152,9 @@ void add_best(const Results& results, std::size_t score, nlohmann::json& documen
   }
   document["words"].push_back(words_under(
       "Which run is best",
-      {fmt::format("Run {} has the lowest score: {}.", (*best)[0].dump(),
+      {fmt::format("Run {} has the lowest score: {}.",
+                   (*best)[0].is_number() ? in_prose((*best)[0].get<double>(), 7)
+                                          : std::string("?"),
                    listed(options, 20)),
        "Its score is the lowest of many, and so a little too low: score the model "
        "\u2018best\u2019 on rows that have not chosen it."}));
@@ -195,7 +197,11 @@ void add_runs(const std::string& path, nlohmann::json& document) {
   const auto axes = axes_of(results, score);
   auto columns = nlohmann::json::array();
   for (const auto& name : results.header) {
-    columns.push_back({{"name", name_of_column(name)}, {"digits", 6}});
+    columns.push_back({{"name", name_of_column(name)},
+                       {"digits", 6},
+                       {"decimals", is_score(name)                ? 4
+                                    : name == "typical_parameter" ? 3
+                                                                  : 0}});
   }
   for (std::size_t c = 0; c < results.header.size(); ++c) {
     columns[c]["text"] =

@@ -69,7 +69,7 @@ nlohmann::json scores_table(const std::vector<std::string>& names,
                         {{"name", "dependence"}, {"text", true}},
                         {{"name", "rows"}}};
   for (const auto& column : more_columns) section["columns"].push_back(column);
-  section["columns"].push_back({{"name", "seconds"}, {"digits", 3}});
+  section["columns"].push_back({{"name", "seconds"}, {"decimals", 1}});
   auto rows = nlohmann::json::array();
   for (std::size_t i = 0; i < runs.size(); ++i) {
     auto row = nlohmann::json::array(
@@ -82,9 +82,11 @@ nlohmann::json scores_table(const std::vector<std::string>& names,
   return rows;
 }
 
-void add_differences(const std::vector<std::string>& paths,
-                     const std::vector<std::string>& names,
-                     const std::vector<RunRecord>& runs, nlohmann::json& document) {
+// Gives the NLL of each run, by the weights of the comparison where there is one.
+std::vector<double> add_differences(const std::vector<std::string>& paths,
+                                    const std::vector<std::string>& names,
+                                    const std::vector<RunRecord>& runs,
+                                    nlohmann::json& document) {
   nlohmann::json section = {{"type", "compare"},
                             {"title", "Which run is better"},
                             {"short", "Scores"},
@@ -92,9 +94,10 @@ void add_differences(const std::vector<std::string>& paths,
                             {"score_note", "of held-out rows, with 95% intervals"},
                             {"runs", nlohmann::json::array()}};
   std::vector<std::vector<nlohmann::json>> cells(paths.size());
-  nlohmann::json columns = {{{"name", "NLL, nats"}, {"digits", 5}},
-                            {{"name", "\u00b1"}, {"digits", 2}}};
+  nlohmann::json columns = {{{"name", "NLL, nats"}, {"decimals", 4}},
+                            {{"name", "\u00b1"}, {"decimals", 4}}};
   std::optional<RunComparison> comparison;
+  std::vector<double> scores;
   try {
     comparison = compare_runs(paths);
   } catch (const InputError& error) {
@@ -118,6 +121,7 @@ void add_differences(const std::vector<std::string>& paths,
                               : nlohmann::json{rounded(own.difference.mean),
                                                rounded(own.difference.standard_error)};
     }
+    scores.push_back(nll);
     run["nll"] = rounded(nll, 6);
     run["error"] = rounded(error);
     cells[i] = {rounded(nll, 5), rounded(error, 2)};
@@ -130,8 +134,8 @@ void add_differences(const std::vector<std::string>& paths,
     section["runs"].push_back(std::move(run));
   }
   if (comparison) {
-    columns.push_back({{"name", "minus the first"}, {"digits", 4}});
-    columns.push_back({{"name", "\u00b1"}, {"digits", 2}});
+    columns.push_back({{"name", "minus the first"}, {"decimals", 4}});
+    columns.push_back({{"name", "\u00b1"}, {"decimals", 4}});
     section["caption"] = fmt::format(
         "{} rows in {} units that were held out whole; a row counts by what it is "
         "worth "
@@ -164,6 +168,7 @@ void add_differences(const std::vector<std::string>& paths,
   }
   section["rows"] = scores_table(names, runs, cells, columns, section);
   document["sections"].push_back(std::move(section));
+  return scores;
 }
 
 std::optional<Model> model_of_plane(const RunRecord& run) {
@@ -227,7 +232,7 @@ nlohmann::json packed_column(const at::Tensor& rows, std::int64_t column) {
 }
 
 void add_maps(const std::vector<std::string>& names, const std::vector<RunRecord>& runs,
-              nlohmann::json& document) {
+              const std::vector<double>& scores, nlohmann::json& document) {
   Maps maps;
   for (std::size_t i = 0; i < runs.size() && maps.densities.size() < kMostMaps; ++i) {
     auto model = model_of_plane(runs[i]);
@@ -249,8 +254,10 @@ void add_maps(const std::vector<std::string>& names, const std::vector<RunRecord
       maps.columns = model->columns;
     }
     if (model->columns != maps.columns) continue;
-    maps.add(names[i], fmt::format("NLL {:.3f}", score_of(runs[i].record)),
-             density_on_grid(*model, maps.x, maps.y, kSideOfMaps));
+    maps.add(
+        names[i],
+        std::isfinite(scores[i]) ? fmt::format("NLL {:.3f}", scores[i]) : std::string(),
+        density_on_grid(*model, maps.x, maps.y, kSideOfMaps));
   }
   if (maps.densities.size() < 2) return;
   double largest = 0;
@@ -285,8 +292,8 @@ nlohmann::json compare_page(const std::vector<std::string>& paths) {
                      text_at(run.record, "/kinflow_version", "?"),
                      text_at(run.record, "/data_hash", "?"))});
   }
-  add_differences(paths, names, runs, document);
-  add_maps(names, runs, document);
+  const auto scores = add_differences(paths, names, runs, document);
+  add_maps(names, runs, scores, document);
   return document;
 }
 

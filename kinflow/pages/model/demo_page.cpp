@@ -133,9 +133,9 @@ void add_demo(const std::string& directory, nlohmann::json& document) {
                              {"columns",
                               {{{"name", "fit"}, {"text", true}},
                                {{"name", "rows to learn from"}, {"text", true}},
-                               {{"name", "test NLL, nats"}, {"digits", 4}},
-                               {{"name", "above the entropy"}, {"digits", 3}},
-                               {{"name", "seconds"}, {"digits", 3}}}},
+                               {{"name", "test NLL, nats"}, {"decimals", 3}},
+                               {{"name", "above the entropy"}, {"decimals", 3}},
+                               {{"name", "seconds"}, {"decimals", 1}}}},
                              {"rows", nlohmann::json::array()}};
   nlohmann::json recovered;
   double ordinary = std::nan(""), adjusted = std::nan("");
@@ -241,8 +241,11 @@ nlohmann::json demo_page(const std::string& directory) {
         "missing", std::string("The demo cannot be shown: ") + error.what()));
   }
   document["provenance"].push_back({"folder", directory});
-  document["commands"].insert(document["commands"].begin(),
-                              "kinflow demo --out " + shell_word(directory));
+  std::string command = "kinflow demo --out " + shell_word(directory);
+  const auto first = read_run_record(directory + "/" + kDemoRuns[0].name);
+  const double seed = number_at(first.record, "/request/train/seed");
+  if (std::isfinite(seed)) command += fmt::format(" --seed {:.0f}", seed);
+  document["commands"].insert(document["commands"].begin(), command);
   return document;
 }
 

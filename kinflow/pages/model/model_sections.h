@@ -31,7 +31,11 @@ struct LatentSections {
 };
 LatentSections latent_sections(const Model& model, const RunSample& sample);
 
-/// Every group's learned correlation over its size, or the likelihood of a single
+/// Every group's learned correlation over its size.
+nlohmann::json groups_section(const LearnedDependence& learned,
+                              const nlohmann::json& record);
+
+/// The same, or the likelihood of a single
 /// parameter; null where there is neither.
 nlohmann::json strength_section(const Model& model, const RunSample& sample);
 

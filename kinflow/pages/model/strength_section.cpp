@@ -36,51 +36,6 @@ std::vector<std::size_t> groups_shown(const std::vector<std::int64_t>& sizes) {
   return order;
 }
 
-nlohmann::json groups_section(const Model& model) {
-  const auto& learned = model.dependence;
-  std::unordered_map<std::string, nlohmann::json> estimate_of;
-  const auto estimates = found_at(model.record, "/inference/estimates");
-  if (estimates.is_array()) {
-    for (const auto& one : estimates) {
-      estimate_of[label_key(text_at(one, "/parameter"))] = one;
-    }
-  }
-  auto groups = nlohmann::json::array();
-  for (const auto i : groups_shown(learned.sizes)) {
-    nlohmann::json group = {{"name", learned.column + " " + learned.labels[i]},
-                            {"size", learned.sizes[i]},
-                            {"rho", rounded(learned.parameters[i])},
-                            {"low", nullptr},
-                            {"high", nullptr}};
-    const auto found = estimate_of.find(label_key(learned.labels[i]));
-    if (found != estimate_of.end()) {
-      group["low"] = rounded(number_at(found->second, "/low"), 4);
-      group["high"] = rounded(number_at(found->second, "/high"), 4);
-    }
-    groups.push_back(std::move(group));
-  }
-  std::string caption = "Groups of one row have no \u03c1.";
-  if (!estimate_of.empty()) {
-    caption +=
-        " Lines are 95% intervals given the flow; small groups say little, and the "
-        "prior draws them to the middle.";
-  }
-  if (groups.size() < learned.labels.size()) {
-    caption += fmt::format(" {} of {} groups are shown, the largest among them.",
-                           groups.size(), learned.labels.size());
-  }
-  return {
-      {"type", "groups"},
-      {"title", "How strongly groups hang together"},
-      {"short", "Strength"},
-      {"lead",
-       "The learned correlation \u03c1 of the rows of a group, over its size. 0: no "
-       "more alike than rows of different groups; 1: the same row again."},
-      {"groups", groups},
-      {"typical", rounded(learned.typical_parameter())},
-      {"caption", caption}};
-}
-
 nlohmann::json likelihood_section(const Model& model, const RunSample& sample) {
   if (!sample.related_are_all) return {};
   const auto single = model.single();
@@ -172,6 +127,51 @@ Scored score_rows(const Model& model, const RunSample& sample) {
 
 }  // namespace
 
+nlohmann::json groups_section(const LearnedDependence& learned,
+                              const nlohmann::json& record) {
+  std::unordered_map<std::string, nlohmann::json> estimate_of;
+  const auto estimates = found_at(record, "/inference/estimates");
+  if (estimates.is_array()) {
+    for (const auto& one : estimates) {
+      estimate_of[label_key(text_at(one, "/parameter"))] = one;
+    }
+  }
+  auto groups = nlohmann::json::array();
+  for (const auto i : groups_shown(learned.sizes)) {
+    nlohmann::json group = {{"name", learned.column + " " + learned.labels[i]},
+                            {"size", learned.sizes[i]},
+                            {"rho", rounded(learned.parameters[i])},
+                            {"low", nullptr},
+                            {"high", nullptr}};
+    const auto found = estimate_of.find(label_key(learned.labels[i]));
+    if (found != estimate_of.end()) {
+      group["low"] = rounded(number_at(found->second, "/low"), 4);
+      group["high"] = rounded(number_at(found->second, "/high"), 4);
+    }
+    groups.push_back(std::move(group));
+  }
+  std::string caption = "Groups of one row have no \u03c1.";
+  if (!estimate_of.empty()) {
+    caption +=
+        " Lines are 95% intervals given the flow; small groups say little, and the "
+        "prior draws them to the middle.";
+  }
+  if (groups.size() < learned.labels.size()) {
+    caption += fmt::format(" {} of {} groups are shown, the largest among them.",
+                           groups.size(), learned.labels.size());
+  }
+  return {
+      {"type", "groups"},
+      {"title", "How strongly groups hang together"},
+      {"short", "Strength"},
+      {"lead",
+       "The learned correlation \u03c1 of the rows of a group, over its size. 0: no "
+       "more alike than rows of different groups; 1: the same row again."},
+      {"groups", groups},
+      {"typical", rounded(learned.typical_parameter())},
+      {"caption", caption}};
+}
+
 nlohmann::json strength_section(const Model& model, const RunSample& sample) {
   const auto& learned = model.dependence;
   const bool has_groups =
@@ -181,7 +181,7 @@ nlohmann::json strength_section(const Model& model, const RunSample& sample) {
       has_groups &&
       std::any_of(learned.parameters.begin(), learned.parameters.end(),
                   [&](double rho) { return rho != learned.parameters[0]; });
-  if (differ) return groups_section(model);
+  if (differ) return groups_section(learned, model.record);
   if (learned.kind == DependenceKind::relationship || has_groups) {
     return likelihood_section(model, sample);
   }

@@ -57,7 +57,7 @@ function table(host, columns, rows, {sorts = false, marked = null, wide = false,
   const body = make('tbody');
   let shown = [...rows], all = false;
   const more = make('button', {type: 'button', onclick: () => { all = true; fill(); }});
-  const cell = (column, value) => (column.say ? column.say(value) : typeof value === 'number' ? say(value, column.digits || 4)
+  const cell = (column, value) => (column.say ? column.say(value) : typeof value === 'number' ? (column.decimals ? fixed(value, column.decimals) : say(value, column.digits || 4))
     : value === null || value === undefined ? '–' : value);
   function fill() {
     const cut = most && !all ? shown.slice(0, most) : shown;

@@ -41,6 +41,8 @@ class Plot {
   constructor(host, options) {
     this.options = options;
     this.box = host.appendChild(make('div', {class: 'plot'}));
+    // Under the canvas the grid, over it what is drawn of lines and words.
+    this.under = this.box.appendChild(draw('svg', {'aria-hidden': 'true'}));
     this.canvas = this.box.appendChild(make('canvas', {'aria-hidden': 'true'}));
     this.svg = this.box.appendChild(draw('svg', {role: 'img', 'aria-label': options.label, tabindex: 0}));
     this.zoomed = null;
@@ -76,6 +78,7 @@ class Plot {
     const id = 'clip' + (Plot.count = (Plot.count || 0) + 1);
     const {left, right, top, bottom} = this.area;
     this.svg.append(draw('clipPath', {id}, draw('rect', {x: left, y: top, width: Math.max(right - left, 1), height: Math.max(bottom - top, 1)})));
+    this.under.replaceChildren();
     this.back = this.svg.appendChild(draw('g'));
     this.inside = this.svg.appendChild(draw('g', {'clip-path': `url(#${id})`}));
     this.front = this.svg.appendChild(draw('g'));
@@ -96,12 +99,12 @@ class Plot {
       (axis.ticks ? axis.ticks(domain) : axis.log ? logTicks(domain) : niceTicks(domain, count));
     for (const v of ticksOf(y, this.domain.y, (bottom - top) / 48)) {
       const at = this.y(v);
-      if (!y.noGrid) this.back.append(draw('line', {class: 'grid', x1: left, x2: right, y1: at, y2: at}));
+      if (!y.noGrid) this.under.append(draw('line', {class: 'grid', x1: left, x2: right, y1: at, y2: at}));
       this.back.append(draw('text', {x: left - 7, y: at + 4, 'text-anchor': 'end'}, text(y, v)));
     }
     for (const v of ticksOf(x, this.domain.x, (right - left) / 80)) {
       const at = this.x(v);
-      if (x.grid) this.back.append(draw('line', {class: 'grid', x1: at, x2: at, y1: top, y2: bottom}));
+      if (x.grid) this.under.append(draw('line', {class: 'grid', x1: at, x2: at, y1: top, y2: bottom}));
       this.back.append(draw('line', {class: 'axis', x1: at, x2: at, y1: bottom, y2: bottom + 4}));
       this.back.append(draw('text', {x: at, y: bottom + 18, 'text-anchor': 'middle'}, text(x, v)));
     }
@@ -110,11 +113,11 @@ class Plot {
     if (x.label) this.back.append(draw('text', {class: 'label', x: right, y: bottom + 35, 'text-anchor': 'end'}, x.label));
   }
 
-  line(xs, ys, {stroke = 'model', width = 1.5, dash = null, opacity = 1} = {}) {
+  line(xs, ys, {stroke = 'model', width = 1.5, dash = null, opacity = 1, joins = false} = {}) {
     let path = '', open = false;
     for (let i = 0; i < xs.length; ++i) {
       const px = this.x(xs[i]), py = this.y(ys[i]);
-      if (!Number.isFinite(px) || !Number.isFinite(py)) { open = false; continue; }
+      if (!Number.isFinite(px) || !Number.isFinite(py)) { open = open && joins; continue; }
       const within = Math.max(-1e4, Math.min(1e4, py));
       path += (open ? 'L' : 'M') + px.toFixed(1) + ' ' + within.toFixed(1);
       open = true;
@@ -130,8 +133,17 @@ class Plot {
     this.inside.append(draw('path', {d: 'M' + [...go(lows, order), ...go(highs, [...order].reverse())].join('L') + 'Z',
       fill: `var(--${fill})`, opacity}));
   }
-  // Points on the canvas.
+  // Points: on the canvas where they are many, else in the order of what is drawn.
   dots(xs, ys, {fill = 'data', radius = 2, opacity = 0.6, ring = false} = {}) {
+    if (xs.length < 300) {
+      for (let i = 0; i < xs.length; ++i) {
+        const cx = this.x(xs[i]), cy = this.y(ys[i]), paint = `var(--${fill})`;
+        if (!Number.isFinite(cx) || !Number.isFinite(cy)) continue;
+        this.inside.append(draw('circle', {cx: cx.toFixed(1), cy: cy.toFixed(1), r: radius, opacity,
+          ...(ring ? {fill: 'var(--paper)', stroke: paint, 'stroke-width': 1.6} : {fill: paint})}));
+      }
+      return;
+    }
     const pen = this.pen;
     pen.globalAlpha = opacity;
     pen.fillStyle = pen.strokeStyle = color(fill);

@@ -28,7 +28,7 @@ function sectionCompare(host, data) {
 
 // Learned densities on one scale.
 function sectionMaps(host, data) {
-  const grid = figures(host, data.panels.length > 3 ? 'three' : 'two'), linked = [];
+  const grid = figures(host, data.panels.length > 2 ? 'three' : 'two'), linked = [];
   for (const panel of data.panels) {
     const map = panel.map ? unpackBytes(panel.map) : null, side = data.side;
     const xs = panel.rows ? unpack(panel.rows.x) : [], ys = panel.rows ? unpack(panel.rows.y) : [];

@@ -38,7 +38,7 @@ function sectionManhattan(host, data) {
     y: {domain: [0, highest], label: '−log₁₀ p'},
     draw(p) {
       const pen = p.pen;
-      const size = Math.max(1.6, (p.x(data.cell_width) - p.x(0)) * 1.0), tall = Math.max(1.6, p.y(0) - p.y(data.cell_height));
+      const size = Math.max(2.2, (p.x(data.cell_width) - p.x(0)) * 1.0), tall = Math.max(2.2, p.y(0) - p.y(data.cell_height));
       for (const side of [0, 1]) {
         pen.fillStyle = color(side ? 'c5' : 'model');
         for (let i = 0; i < parity.length; ++i) {
@@ -48,7 +48,7 @@ function sectionManhattan(host, data) {
       }
       for (const side of [0, 1]) {
         const at = data.top.map((_, i) => i).filter((i) => data.top[i].chromosome % 2 === side);
-        p.dots(at.map((i) => tops.x[i]), at.map((i) => tops.y[i]), {fill: side ? 'c5' : 'model', radius: 1.9, opacity: 1});
+        p.dots(at.map((i) => tops.x[i]), at.map((i) => tops.y[i]), {fill: side ? 'c5' : 'model', radius: 1.7, opacity: 1});
       }
       p.rule({y: data.threshold_log10, stroke: 'second', text: `p = ${say(data.threshold, 2)}`});
       data.top.forEach((v, i) => p.target(tops.x[i], tops.y[i], () => `${v.id}\n${chromosomes[v.chromosome].name}:${say(v.position, 12)}\n−log₁₀ p ${say(v.log10_p, 4)}`));
