@@ -342,12 +342,20 @@ void add_provenance(const RunRecord& run, nlohmann::json& document) {
 
 }  // namespace
 
+std::string RunRecord::model_path() const {
+  return path.ends_with(".safetensors") ? path : file("model.safetensors");
+}
+
 bool RunRecord::is_finished() const { return text_at(record, "/status") == "finished"; }
 
 RunRecord read_run_record(const std::string& path) {
   RunRecord run{.path = path, .directory = path};
   while (run.directory.size() > 1 && run.directory.back() == '/') {
     run.directory.pop_back();
+  }
+  if (path.ends_with(".safetensors")) {
+    const auto parent = std::filesystem::path(path).parent_path().string();
+    run.directory = parent.empty() ? "." : parent;
   }
   std::ifstream file(run.file("run.json"));
   if (!file) {

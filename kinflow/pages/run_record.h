@@ -10,13 +10,15 @@ namespace kinflow {
 /// A run folder, or a model file by itself.
 struct RunRecord {
   std::string path;       ///< as it was given
-  std::string directory;  ///< empty for a model file
+  std::string directory;  ///< of a model file that in which it stands
   nlohmann::json record = nlohmann::json::object();
   std::string problem = {};  ///< why the record is not there; empty: it is
   bool is_of_images = false;
 
   std::string file(const std::string& name) const { return directory + "/" + name; }
   bool is_finished() const;
+  /// The model in the folder, or the file itself.
+  std::string model_path() const;
 };
 
 /// Reads run.json. What is missing or broken becomes `problem`; nothing is thrown for

@@ -173,7 +173,7 @@ std::vector<double> add_differences(const std::vector<std::string>& paths,
 
 std::optional<Model> model_of_plane(const RunRecord& run) {
   try {
-    auto model = load_model(run.file("model.safetensors"), at::kCPU, at::kDouble);
+    auto model = load_model(run.model_path(), at::kCPU, at::kDouble);
     if (model.columns.size() == 2 && model.context_columns.empty()) return model;
   } catch (const std::exception&) {
     // The table of scores says what the run is.

@@ -142,8 +142,7 @@ void add_demo(const std::string& directory, nlohmann::json& document) {
   for (const auto& run : kDemoRuns) {
     try {
       const auto record = read_run_record(directory + "/" + run.name);
-      const auto model =
-          load_model(record.file("model.safetensors"), at::kCPU, at::kDouble);
+      const auto model = load_model(record.model_path(), at::kCPU, at::kDouble);
       const auto scored = evaluate_likelihood(model, test);
       const double above = scored.mean_nll_nats - entropy;
       if (std::string(run.name) == "one-table-ordinary") ordinary = above;

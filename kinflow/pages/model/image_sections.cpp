@@ -197,8 +197,7 @@ void add_sheets(const RunRecord& run, const ImageModel& model,
 void add_image_sections(const RunRecord& run, nlohmann::json& document) {
   const c10::NoGradGuard no_grad;
   try {
-    const auto model = load_image_model(
-        run.path.ends_with(".safetensors") ? run.path : run.file("model.safetensors"));
+    const auto model = load_image_model(run.model_path());
     const auto& learned = model.dependence;
     if (!learned.labels.empty()) {
       document["facts"].push_back(

@@ -108,9 +108,7 @@ void add_of_rows(const RunRecord& run, const Model& model, nlohmann::json& docum
 void add_model_sections(const RunRecord& run, nlohmann::json& document) {
   const c10::NoGradGuard no_grad;
   try {
-    const auto model =
-        load_model(run.directory.empty() ? run.path : run.file("model.safetensors"),
-                   at::kCPU, at::kDouble);
+    const auto model = load_model(run.model_path(), at::kCPU, at::kDouble);
     add_strength_fact(model, document);
     add_of_rows(run, model, document);
   } catch (const std::exception& error) {
