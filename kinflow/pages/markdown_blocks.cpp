@@ -1,13 +1,11 @@
 // The part of Markdown that reports are written in.
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <vector>
 
 #include "kinflow/pages/page.h"
+#include "kinflow/pages/record_lookup.h"
 #include "kinflow/pages/study_page.h"
 
 namespace kinflow {
@@ -104,8 +102,7 @@ nlohmann::json image_block(const std::string& label, const std::string& name,
       {"text", {{{"text", "(The picture " + name + " is not there.)"}}}}};
   // Only what stands in the folder itself.
   if (name.find('/') != std::string::npos) return missing;
-  std::ifstream file(directory + "/" + name, std::ios::binary);
-  const std::string png((std::istreambuf_iterator<char>(file)), {});
+  const auto png = file_content(directory + "/" + name);
   if (png.size() < 24 || png.compare(1, 3, "PNG") != 0) return missing;
   if (png.size() > kLargestPicture) {
     missing["text"] = {

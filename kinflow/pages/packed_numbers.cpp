@@ -38,6 +38,35 @@ nlohmann::json packed(std::span<const double> values) {
   return {{"low", low}, {"high", high}, {"bytes", base64(bytes)}};
 }
 
+std::vector<std::uint8_t> unpacked_bytes(const nlohmann::json& text) {
+  static const std::string kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::vector<std::uint8_t> bytes;
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const char c : text.get<std::string>()) {
+    const auto digit = kDigits.find(c);
+    if (digit == std::string::npos) break;
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    bytes.push_back(static_cast<std::uint8_t>(bits >> held & 255));
+  }
+  return bytes;
+}
+
+std::vector<double> unpacked(const nlohmann::json& packed) {
+  const double low = packed["low"], high = packed["high"];
+  const auto bytes = unpacked_bytes(packed["bytes"]);
+  std::vector<double> values;
+  for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
+    const int code = bytes[i] + 256 * bytes[i + 1];
+    values.push_back(code == 65535 ? std::nan("") : low + (high - low) * code / 65534);
+  }
+  return values;
+}
+
 nlohmann::json packed_bytes(std::span<const std::uint8_t> values) {
   return base64({reinterpret_cast<const char*>(values.data()), values.size()});
 }

@@ -12,6 +12,11 @@ namespace kinflow {
 /// and the largest finite one; the largest code stands for a number that is not finite.
 nlohmann::json packed(std::span<const double> values);
 
+/// What packed() made, to within half a step of its range.
+std::vector<double> unpacked(const nlohmann::json& packed);
+/// Bytes of Base64.
+std::vector<std::uint8_t> unpacked_bytes(const nlohmann::json& text);
+
 /// Base64 of bytes.
 nlohmann::json packed_bytes(std::span<const std::uint8_t> values);
 

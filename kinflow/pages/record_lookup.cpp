@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace kinflow {
@@ -71,6 +73,13 @@ nlohmann::json flattened(const nlohmann::json& record) {
   };
   add(add, record, "");
   return rows;
+}
+
+std::string file_content(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return {};
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 double cell_number(std::string_view cell) {

@@ -23,6 +23,9 @@ std::vector<std::string> texts_at(const nlohmann::json& record,
 /// Every value with its path, {"train/epochs", "100"}, for a table.
 nlohmann::json flattened(const nlohmann::json& record);
 
+/// The bytes of a regular file; empty where there is none that can be read.
+std::string file_content(const std::string& path);
+
 /// The number that a cell begins with; NaN where there is none.
 double cell_number(std::string_view cell);
 

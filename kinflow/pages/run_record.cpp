@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
@@ -357,12 +355,12 @@ RunRecord read_run_record(const std::string& path) {
     const auto parent = std::filesystem::path(path).parent_path().string();
     run.directory = parent.empty() ? "." : parent;
   }
-  std::ifstream file(run.file("run.json"));
-  if (!file) {
+  const auto text = file_content(run.file("run.json"));
+  std::error_code ignored;
+  if (text.empty() && !std::filesystem::exists(run.file("run.json"), ignored)) {
     run.problem = "run.json is not there: options, data and scores are not known.";
     return run;
   }
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
   try {
     auto record = parse_json(text, "run.json");
     if (!record.is_object()) throw InputError("run.json: expected an object");

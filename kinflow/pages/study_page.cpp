@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -23,11 +21,6 @@ namespace kinflow {
 namespace {
 
 constexpr std::size_t kMostPanels = 12;
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::vector<std::string> reports_in(const std::string& directory) {
   std::vector<std::string> reports;
@@ -110,7 +103,8 @@ nlohmann::json study_page(const std::string& directory) {
   auto& watch = document["watch"];
   std::string experiment;
   try {
-    const auto record = parse_json(content_of(directory + "/study.json"), "study.json");
+    const auto record =
+        parse_json(file_content(directory + "/study.json"), "study.json");
     experiment = text_at(record, "/description/experiment");
     document["options"] = flattened(record);
     document["provenance"].push_back(
@@ -141,7 +135,7 @@ nlohmann::json study_page(const std::string& directory) {
         "missing", "There is no report yet. The same command goes on with the study."));
   }
   for (const auto& report : reports) {
-    auto blocks = markdown_blocks(content_of(report), directory);
+    auto blocks = markdown_blocks(file_content(report), directory);
     std::string title = last_name(report);
     if (!blocks.empty() && blocks[0]["kind"] == "heading" &&
         !blocks[0]["text"].empty()) {

@@ -7,8 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -240,8 +238,7 @@ nlohmann::json sweep_page(const std::string& directory) {
     document["watch"].push_back(watch_line(
         "missing", std::string("The runs cannot be shown: ") + error.what()));
   }
-  std::ifstream file(directory + "/sweep.json");
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const auto text = file_content(directory + "/sweep.json");
   try {
     const auto record = parse_json(text, "sweep.json");
     document["options"] = flattened(record);

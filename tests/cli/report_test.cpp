@@ -11,7 +11,7 @@
 namespace kinflow::cli {
 namespace {
 
-nlohmann::json data_of(const std::string& page) {
+nlohmann::json page_data(const std::string& page) {
   const auto text = content_of(page);
   const std::string open = "<script type=\"application/json\" id=\"data\">";
   const auto start = text.find(open);
@@ -22,7 +22,7 @@ nlohmann::json data_of(const std::string& page) {
 }
 
 // The section of a type; null where there is none.
-nlohmann::json section_of(const nlohmann::json& page, const std::string& type) {
+nlohmann::json page_section(const nlohmann::json& page, const std::string& type) {
   for (const auto& section : page["sections"]) {
     if (section.value("type", "") == type) return section;
   }
@@ -30,7 +30,8 @@ nlohmann::json section_of(const nlohmann::json& page, const std::string& type) {
 }
 
 // A table whose names are hostile.
-const std::string kName = "<img src=x onerror=alert(1)>\"'&\u202e\u05d0\U0001f600";
+const std::string kHostileName =
+    "<img src=x onerror=alert(1)>\"'&\u202e\u05d0\U0001f600";
 
 std::string hostile_table(const TemporaryFolder& folder) {
   std::string text =
@@ -54,7 +55,7 @@ std::string hostile_table(const TemporaryFolder& folder) {
   return folder.write("<b>.csv", text);
 }
 
-Arguments small_fit(const std::string& table, const std::string& out) {
+Arguments fit_of_page(const std::string& table, const std::string& out) {
   return {"fit",      table, "--group",  "family", "--replicas", "2", "--folds", "3",
           "--hidden", "8",   "--epochs", "4",      "--bins",     "4", "--out",   out};
 }
@@ -62,23 +63,23 @@ Arguments small_fit(const std::string& table, const std::string& out) {
 TEST(Report, IsWrittenByFitUnlessItIsNotWanted) {
   const TemporaryFolder folder;
   const auto table = hostile_table(folder);
-  const auto outcome = run(small_fit(table, folder.path("run")));
+  const auto outcome = run(fit_of_page(table, folder.path("run")));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("run/report.html"), std::string::npos);
-  const auto page = data_of(folder.path("run/report.html"));
-  const auto density = section_of(page, "density");
+  const auto page = page_data(folder.path("run/report.html"));
+  const auto density = page_section(page, "density");
   ASSERT_FALSE(density.is_null());
-  EXPECT_EQ(density["columns"][0], kName);
-  EXPECT_FALSE(section_of(page, "adjusted").is_null());
-  EXPECT_FALSE(section_of(page, "latents").is_null());
-  EXPECT_EQ(section_of(page, "table")["rows"].size(), 40U);
+  EXPECT_EQ(density["columns"][0], kHostileName);
+  EXPECT_FALSE(page_section(page, "adjusted").is_null());
+  EXPECT_FALSE(page_section(page, "latents").is_null());
+  EXPECT_EQ(page_section(page, "table")["rows"].size(), 40U);
   // Labels of groups are shown as they stand in the table.
-  EXPECT_NE(section_of(page, "groups")["groups"][0]["name"].get<std::string>().find(
+  EXPECT_NE(page_section(page, "groups")["groups"][0]["name"].get<std::string>().find(
                 "</script>"),
             std::string::npos);
 
   const auto without =
-      run(small_fit(table, folder.path("other")) + Arguments{"--no-report"});
+      run(fit_of_page(table, folder.path("other")) + Arguments{"--no-report"});
   EXPECT_EQ(without.exit_code, 0) << without.err;
   EXPECT_FALSE(std::filesystem::exists(folder.path("other/report.html")));
 }
@@ -87,11 +88,11 @@ TEST(Report, SaysWhatIsMissing) {
   const TemporaryFolder folder;
   const auto table = hostile_table(folder);
   const auto made = folder.path("run");
-  run_well(small_fit(table, made) + Arguments{"--no-report"});
+  run_well(fit_of_page(table, made) + Arguments{"--no-report"});
   const auto page = folder.path("page.html");
   const auto watch = [&] {
     run_well({"report", made, "--out", page, "--overwrite"});
-    return data_of(page)["watch"].dump();
+    return page_data(page)["watch"].dump();
   };
   EXPECT_EQ(watch().find("cannot"), std::string::npos);
   std::ofstream(table, std::ios::app) << "1,2,new\n";
@@ -100,7 +101,7 @@ TEST(Report, SaysWhatIsMissing) {
   EXPECT_NE(watch().find("is not there any more"), std::string::npos);
   std::filesystem::remove(made + "/metrics.csv");
   watch();
-  EXPECT_NE(data_of(page)["sections"].dump().find("metrics.csv is not there"),
+  EXPECT_NE(page_data(page)["sections"].dump().find("metrics.csv is not there"),
             std::string::npos);
   std::ofstream(made + "/run.json") << "{";
   EXPECT_NE(watch().find("run.json cannot be read"), std::string::npos);
@@ -112,26 +113,26 @@ TEST(Report, SaysWhatIsMissing) {
 TEST(Report, SetsRunsBesideEachOther) {
   const TemporaryFolder folder;
   const auto table = hostile_table(folder);
-  run_well(small_fit(table, folder.path("one")) + Arguments{"--no-report"});
-  run_well(small_fit(table, folder.path("two")) +
+  run_well(fit_of_page(table, folder.path("one")) + Arguments{"--no-report"});
+  run_well(fit_of_page(table, folder.path("two")) +
            Arguments{"--no-report", "--seed", "3"});
   run_well({"report", folder.path("one"), folder.path("two"), "--out",
             folder.path("page.html")});
-  const auto page = data_of(folder.path("page.html"));
-  const auto compared = section_of(page, "compare");
+  const auto page = page_data(folder.path("page.html"));
+  const auto compared = page_section(page, "compare");
   ASSERT_EQ(compared["runs"].size(), 2U);
   EXPECT_TRUE(compared["runs"][1]["difference"].is_array());
-  EXPECT_EQ(section_of(page, "maps")["panels"].size(), 3U);
+  EXPECT_EQ(page_section(page, "maps")["panels"].size(), 3U);
 }
 
 TEST(Report, OfAModelFileAlone) {
   const TemporaryFolder folder;
   const auto table = hostile_table(folder);
-  run_well(small_fit(table, folder.path("run")) + Arguments{"--no-report"});
+  run_well(fit_of_page(table, folder.path("run")) + Arguments{"--no-report"});
   const auto model = folder.path("moved.safetensors");
   std::filesystem::copy(folder.path("run/model.safetensors"), model);
   run_well({"report", model, "--out", folder.path("page.html")});
-  EXPECT_FALSE(section_of(data_of(folder.path("page.html")), "density").is_null());
+  EXPECT_FALSE(page_section(page_data(folder.path("page.html")), "density").is_null());
 }
 
 TEST(Report, RefusesWhatIsNoRunAndWhatIsThere) {

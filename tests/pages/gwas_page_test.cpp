@@ -32,7 +32,7 @@ std::string simulated_tests(int variants, int peak) {
   std::string text = kHeader;
   for (int i = 0; i < variants; ++i) {
     const auto chromosome = std::to_string(1 + i * 22 / variants);
-    text += test_line(chromosome, 1000 * (i + 1), "v" + std::to_string(i),
+    text += test_line(chromosome, 1000 * (i + 1), fmt::format("v{}", i),
                       i == peak ? 25 : -std::log10(1 - random.uniform()));
   }
   return text;

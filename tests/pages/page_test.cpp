@@ -7,7 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "kinflow/pages/packed_numbers.h"
+#include "kinflow/pages/page_figures.h"
 #include "kinflow/pages/run_record.h"
+#include "kinflow/report/svg_figure.h"
+#include "tests/data/helpers.h"
 
 namespace kinflow {
 namespace {
@@ -89,29 +92,6 @@ TEST(Page, Base64IsThatOfTheRfc) {
   EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
 }
 
-// What core.js does.
-std::vector<double> unpacked(const nlohmann::json& packed) {
-  static const std::string kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::vector<unsigned> bytes;
-  unsigned bits = 0, held = 0;
-  for (const char c : packed["bytes"].get<std::string>()) {
-    if (c == '=') break;
-    bits = bits << 6 | static_cast<unsigned>(kDigits.find(c));
-    held += 6;
-    if (held < 8) continue;
-    held -= 8;
-    bytes.push_back(bits >> held & 255);
-  }
-  std::vector<double> values;
-  const double low = packed["low"], high = packed["high"];
-  for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
-    const unsigned code = bytes[i] + 256 * bytes[i + 1];
-    values.push_back(code == 65535 ? std::nan("") : low + (high - low) * code / 65534);
-  }
-  return values;
-}
-
 TEST(PackedNumbers, ComeBackToWithinAStepOfTheirRange) {
   const std::vector<double> values = {-3, 0.25, 1e3, std::nan(""), 17.5, INFINITY};
   const auto back = unpacked(packed(values));
@@ -129,6 +109,35 @@ TEST(PackedNumbers, TakeRangesThatWouldOverflow) {
   EXPECT_TRUE(std::isfinite(text["low"].get<double>()));
   EXPECT_EQ(unpacked(packed(std::vector<double>{4, 4})), (std::vector<double>{4, 4}));
   EXPECT_TRUE(unpacked(packed(std::vector<double>{})).empty());
+}
+
+TEST(PageFigures, WriteTheSectionsThatArePictures) {
+  const std::vector<double> x = {0, 1, 2}, y = {1, 2, 3};
+  const std::vector<std::uint8_t> map(4, 100);
+  auto document = empty_document("kind", "title");
+  document["sections"] = {
+      {{"type", "table"}, {"title", "a table"}},
+      {{"type", "density"},
+       {"columns", {"<b>", "y"}},
+       {"x", {0, 2}},
+       {"y", {0, 3}},
+       {"side", 2},
+       {"map", packed_bytes(map)},
+       {"rows", {{"x", packed(x)}, {"y", packed(y)}}},
+       {"draws", {{"x", packed(x)}, {"y", packed(y)}}},
+       {"rows_note", "3 rows"},
+       {"draws_note", "3 draws"}},
+      {{"type", "curves"}, {"title", "curves"}, {"missing", "nothing"}}};
+  const auto figures = page_figures(document);
+  ASSERT_EQ(figures.size(), 1U);
+  EXPECT_EQ(figures[0].name, "2-density");
+  const auto svg = svg_figure(figures[0].panels, figures[0].options);
+  EXPECT_EQ(svg.find("<b>"), std::string::npos);
+  EXPECT_NE(svg.find("&lt;b&gt;"), std::string::npos);
+  EXPECT_EQ(count_of(svg, "<circle"), 6U);
+  const TemporaryFolder folder;
+  write_figures(figures, folder.path("pictures"), ".png");
+  EXPECT_EQ(content_of(folder.path("pictures/2-density.png")).substr(1, 3), "PNG");
 }
 
 }  // namespace

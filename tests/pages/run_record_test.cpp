@@ -138,7 +138,7 @@ TEST(LearningCurves, KeepEveryMemberAmongManyFlows) {
 TEST(LearningCurves, SayWhatIsMissing) {
   const TemporaryFolder folder;
   EXPECT_TRUE(learning_curves(folder.path("metrics.csv"), {}).contains("missing"));
-  for (const std::string text : {"", "a,b\n1,2\n", "epoch,replica\n", "epoch\n1,2\n"}) {
+  for (const std::string text : {"", "a,b\n1,2\n", "epoch,replica\n", "epoch,x\n1\n"}) {
     const auto path = folder.write("metrics.csv", text);
     EXPECT_TRUE(learning_curves(path, {}).contains("missing")) << text;
   }

@@ -7,8 +7,6 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -105,8 +103,7 @@ nlohmann::json recovered_section(const Model& model, const nlohmann::json& truth
 }
 
 void add_demo(const std::string& directory, nlohmann::json& document) {
-  std::ifstream file(directory + "/data/truth.json");
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const auto text = file_content(directory + "/data/truth.json");
   const auto truth = parse_json(text, "truth.json");
   const auto shape = plane_shape(text_at(truth, "/shape", "abs"));
   const double entropy = number_at(truth, "/entropy_nats");
