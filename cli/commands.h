@@ -34,6 +34,7 @@ void add_relationship(CLI::App& app, Console& console);
 void add_grm(CLI::App& app, Console& console);
 void add_gwas(CLI::App& app, Console& console);
 void add_clump(CLI::App& app, Console& console);
+void add_report(CLI::App& app, Console& console);
 void add_reproduce(CLI::App& app, Console& console);
 void add_demo(CLI::App& app, Console& console);
 

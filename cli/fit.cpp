@@ -5,12 +5,15 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "fit_options.h"
 #include "image_options.h"
 #include "kinflow/core/error.h"
+#include "kinflow/pages/model/run_page.h"
 #include "kinflow/train/images/image_fit.h"
+#include "write_report.h"
 
 namespace kinflow::cli {
 namespace {
@@ -20,7 +23,7 @@ struct FitVerbGiven {
   FitGiven fit;
   ImageFitGiven images;
   std::string resume, out;
-  bool overwrite = false;
+  bool overwrite = false, no_report = false;
   std::optional<double> checkpoint_seconds;
 };
 
@@ -28,7 +31,8 @@ struct FitVerbGiven {
 void check_alone(const CLI::App& verb) {
   for (const auto* option : verb.get_options()) {
     const auto name = option->get_name();
-    if (option->count() == 0 || name == "--resume" || name == "--checkpoint-seconds") {
+    if (option->count() == 0 || name == "--resume" || name == "--checkpoint-seconds" ||
+        name == "--no-report") {
       continue;
     }
     throw InputError(
@@ -82,9 +86,8 @@ void fit_image_set(const FitVerbGiven& given, const CLI::App& verb, Console& con
       "{}, {:.1f} s\n",
       place.directory, result.valid_nll_nats,
       result.valid_score == ValidScore::weighted ? "weighted" : "single",
-      result.valid_bits_per_dimension,
-      result.best_epoch, result.epochs, result.model.dependence.summary(),
-      result.seconds);
+      result.valid_bits_per_dimension, result.best_epoch, result.epochs,
+      result.model.dependence.summary(), result.seconds);
 }
 
 }  // namespace
@@ -104,6 +107,7 @@ void add_fit(CLI::App& app, Console& console) {
       ->check(number_in(0, 1e9));
   verb->add_option("--out", given->out, "Run folder to make");
   add_overwrite(*verb, given->overwrite);
+  add_no_report(*verb, given->no_report);
   verb->add_option(
       "--resume", given->resume,
       "Go on with a run that was interrupted; all options are the run's own");
@@ -119,6 +123,10 @@ void add_fit(CLI::App& app, Console& console) {
     }
     const bool images = resume ? is_image_run(given->resume) : given->images.images;
     (images ? fit_image_set : fit_table)(*given, *verb, console);
+    if (given->no_report) return;
+    const auto& directory = resume ? given->resume : given->out;
+    write_report(
+        report_in(directory), [&] { return run_page(directory); }, console);
   });
 }
 

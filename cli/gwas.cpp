@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "fit_options.h"
@@ -18,7 +19,9 @@
 #include "kinflow/data/relationship_format.h"
 #include "kinflow/gwas/flow_traits.h"
 #include "kinflow/gwas/study_files.h"
+#include "kinflow/pages/gwas_page.h"
 #include "options.h"
+#include "write_report.h"
 
 namespace kinflow::cli {
 namespace {
@@ -43,6 +46,7 @@ struct GwasGiven {
   std::string transform = "flow", covariates = "residuals", test = "score";
   std::string flow_input = "rank-normal";
   std::optional<MinusNine> minus_nine;
+  bool no_report = false;
   std::vector<std::string> of_flow;  // names of options that only a flow has
 
   GwasRequest resolve() const;
@@ -270,6 +274,11 @@ void run(const GwasGiven& given, const CLI::App& verb, Console& console) {
     fmt::print("{}", text);
     for (const auto& file : result.files) log.info(file + ": written");
     log.write(log_path, "Finished.");
+    if (!given.no_report) {
+      write_report(
+          request.out + ".report.html",
+          [&] { return gwas_page(request.out, request.threads); }, console);
+    }
   } catch (const Interrupted& interrupted) {
     log.write(log_path, fmt::format("Stopped: {}", interrupted.what()));
     throw;
@@ -297,6 +306,7 @@ void add_gwas(CLI::App& app, Console& console) {
   verb->add_option("--out", given->request.out, "Prefix of the files to write")
       ->required();
   add_overwrite(*verb, given->request.overwrite);
+  add_no_report(*verb, given->no_report);
   verb->callback([given, verb, &console] {
     given->genotypes.prefix = genotype_prefix(given->genotypes.prefix);
     run(*given, *verb, console);

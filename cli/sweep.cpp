@@ -19,7 +19,9 @@
 #include "kinflow/core/json_reader.h"
 #include "kinflow/data/column_names.h"
 #include "kinflow/data/suggest.h"
+#include "kinflow/pages/sweep_page.h"
 #include "usage_errors.h"
+#include "write_report.h"
 
 namespace kinflow::cli {
 namespace {
@@ -33,7 +35,7 @@ struct SweepGiven {
   std::string specification, out, resume, device = "cpu";
   std::int64_t threads = 1, most_replicas = 0;
   double checkpoint_seconds = SweepPlace{}.checkpoint_seconds;
-  bool overwrite = false;
+  bool overwrite = false, no_report = false;
 };
 
 // Options of a run by name, in the order in which they are said.
@@ -357,6 +359,9 @@ void run(SweepGiven given, bool resume, bool has_device, Console& console) {
   fmt::print("{}: {}{}, {}, {:.1f} s\n", directory, counted(result.runs, "run"),
              result.failed > 0 ? fmt::format(" ({} failed)", result.failed) : "",
              fmt::join(best, "; "), result.seconds);
+  if (given.no_report) return;
+  write_report(
+      report_in(directory), [&] { return sweep_page(directory); }, console);
 }
 
 }  // namespace
@@ -368,6 +373,7 @@ void add_sweep(CLI::App& app, Console& console) {
                    "JSON file: what is fixed, and what varies (docs/cli.md)");
   verb->add_option("--out", given->out, "Folder to make");
   add_overwrite(*verb, given->overwrite);
+  add_no_report(*verb, given->no_report);
   auto* resume = verb->add_option("--resume", given->resume,
                                   "Go on with a sweep that was interrupted");
   auto* device = verb->add_option("--device", given->device,

@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
     cli::add_transform(app, console);
     cli::add_inspect(app, console);
     cli::add_compare(app, console);
+    cli::add_report(app, console);
     cli::add_relationship(app, console);
     cli::add_grm(app, console);
     cli::add_gwas(app, console);

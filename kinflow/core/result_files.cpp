@@ -77,7 +77,7 @@ ResultFiles run_folder_files(const std::string& directory) {
   ResultFiles files;
   for (const char* name :
        {"run.json", "metrics.csv", "held_out.csv", "model.safetensors",
-        "checkpoint.safetensors", "best.safetensors"}) {
+        "checkpoint.safetensors", "best.safetensors", kReportName}) {
     files.push_back((fs::path(directory) / name).string());
   }
   files.push_back(directory);

@@ -24,6 +24,9 @@ void remove_result(const ResultFiles& files);
 /// What stands beside `start` under a name that begins with it and ends with `ending`.
 ResultFiles paths_between(const std::string& start, const std::string& ending);
 
+/// The page that shows the result of a folder, in it.
+inline constexpr const char* kReportName = "report.html";
+
 /// A run folder, whatever the run was and however it ended.
 ResultFiles run_folder_files(const std::string& directory);
 

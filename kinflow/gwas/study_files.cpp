@@ -84,7 +84,8 @@ ResultFiles gwas_files(const std::string& prefix) {
     }
     for (const auto* ending : kGwasPictures) files.push_back(prefix + part + ending);
   }
-  for (const char* ending : {".null.tsv", ".id", ".pheno", ".traits.tsv"}) {
+  for (const char* ending :
+       {".null.tsv", ".id", ".pheno", ".traits.tsv", ".report.html"}) {
     files.push_back(prefix + ending);
   }
   const auto matrix = flow_matrix_of(prefix);

@@ -49,7 +49,7 @@ FolderLock claim_folder(const std::string& directory, bool overwrite) {
   FolderLock lock(directory, "demo");
   write_file_atomically(mark,
                         nlohmann::json{{"kinflow_version", version()}}.dump() + "\n");
-  remove_result({picture_of(directory)});
+  remove_result({picture_of(directory), directory + "/" + kReportName});
   return lock;
 }
 

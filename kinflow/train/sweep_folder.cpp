@@ -50,6 +50,7 @@ bool SweepFolder::holds_sweep() const {
 ResultFiles SweepFolder::files() const {
   auto files = paths_between(directory_ + "/group", ".safetensors");
   files.push_back(results_path());
+  files.push_back(directory_ + "/" + kReportName);
   for (const std::string ending : {"", ".new", ".old"}) {
     const auto of_run = run_folder_files(best_path() + ending);
     files.insert(files.end(), of_run.begin(), of_run.end());

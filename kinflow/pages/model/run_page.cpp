@@ -1,0 +1,59 @@
+// A fit's document: its record, what needs its model, and its history.
+#include "kinflow/pages/model/run_page.h"
+
+#include <nlohmann/json.hpp>
+
+#include "kinflow/pages/learning_curves.h"
+#include "kinflow/pages/model/image_sections.h"
+#include "kinflow/pages/model/model_sections.h"
+#include "kinflow/pages/run_record.h"
+#include "kinflow/train/images/image_model.h"
+#include "kinflow/train/model.h"
+#include "kinflow/train/model_kind.h"
+
+namespace kinflow {
+
+namespace {
+
+// Without run.json the model's own record serves, which says nearly as much.
+void take_record_of_model(RunRecord& run) {
+  if (run.problem.empty()) return;
+  try {
+    nlohmann::json result;
+    run.is_of_images = model_kind(run.model_path()) == ModelKind::images;
+    result = run.is_of_images ? load_image_model(run.model_path()).record
+                              : load_model(run.model_path()).record;
+    if (!result.is_object()) return;
+    for (const auto* key : {"request", "data_hash", "kinflow_version"}) {
+      if (result.contains(key)) run.record[key] = result[key];
+    }
+    result.erase("request");
+    run.record["result"] = std::move(result);
+    run.record["status"] = "finished";
+    run.problem.clear();
+  } catch (const std::exception&) {
+    // Whoever reads the model says what is wrong with it.
+  }
+}
+
+}  // namespace
+
+nlohmann::json run_page(const std::string& path) {
+  auto run = read_run_record(path);
+  const auto problem = run.problem;
+  take_record_of_model(run);
+  auto document = run_document(run);
+  // Of a model file alone nothing else is expected.
+  if (!problem.empty() && run.problem.empty() && path != run.model_path()) {
+    document["watch"].push_back(watch_line("missing", problem));
+  }
+  if (run.is_of_images) {
+    add_image_sections(run, document);
+  } else {
+    add_model_sections(run, document);
+  }
+  document["sections"].push_back(learning_curves(run.file("metrics.csv"), run.record));
+  return document;
+}
+
+}  // namespace kinflow

@@ -1,0 +1,262 @@
+// How strong the dependence is, and which rows the model finds unlikely.
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <unordered_map>
+
+#include "kinflow/core/log.h"
+#include "kinflow/core/size.h"
+#include "kinflow/data/label_key.h"
+#include "kinflow/pages/model/model_sections.h"
+#include "kinflow/pages/packed_numbers.h"
+#include "kinflow/pages/record_lookup.h"
+
+namespace kinflow {
+namespace {
+
+constexpr std::size_t kMostGroups = 400;
+constexpr std::size_t kShownColumns = 8;
+
+// The largest half, and of the others some of every size.
+std::vector<std::size_t> groups_shown(const std::vector<std::int64_t>& sizes) {
+  std::vector<std::size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return sizes[a] > sizes[b]; });
+  if (order.size() <= kMostGroups) return order;
+  const auto whole = kMostGroups / 2, rest = order.size() - whole;
+  for (std::size_t i = 0; i < kMostGroups - whole; ++i) {
+    order[whole + i] = order[whole + i * rest / (kMostGroups - whole)];
+  }
+  order.resize(kMostGroups);
+  return order;
+}
+
+nlohmann::json likelihood_section(const Model& model, const RunSample& sample) {
+  if (!sample.related_are_all) return {};
+  const auto single = model.single();
+  const auto request = single.dependence.request_for_new_rows(sample.dependence, {});
+  Logger silent;
+  const auto laws =
+      make_row_laws(single, request,
+                    read_relations(request, sample.related.rows,
+                                   text_at(model.record, "/request/data/table")),
+                    {}, silent);
+  const auto& law = *laws.at(0).law;
+  if (law.parameter_count() != 1) return {};
+  const auto latents = held_out_latents(model, sample.related).unsqueeze(0);
+  std::vector<double> at_values, log_likelihood;
+  constexpr int kPoints = 99;
+  for (int i = 1; i <= kPoints; ++i) {
+    const double value = i / (kPoints + 1.0);
+    at_values.push_back(value);
+    log_likelihood.push_back(
+        law.log_density(at::full({1, 1}, value, at::kDouble), latents).item<double>());
+  }
+  const auto best = std::max_element(log_likelihood.begin(), log_likelihood.end());
+  const double top = *best;
+  auto curve = nlohmann::json::array();
+  for (const double value : log_likelihood) curve.push_back(rounded(value - top, 6));
+  const bool is_lambda = model.dependence.kind == DependenceKind::relationship;
+  const auto inference = found_at(model.record, "/inference");
+  nlohmann::json section = {
+      {"type", "likelihood"},
+      {"title", is_lambda ? "The likelihood of \u03bb" : "The likelihood of \u03c1"},
+      {"short", "Strength"},
+      {"lead",
+       is_lambda ? "\u03bb is the share of the variance that a row has of its own: 1 "
+                   "where rows are independent, towards 0 where all of it follows the "
+                   "relationship."
+                 : "\u03c1 is the correlation of rows of one group: 0 where they are "
+                   "independent."},
+      {"parameter", is_lambda ? "\u03bb" : "\u03c1"},
+      {"at", at_values},
+      {"log_likelihood", curve},
+      {"estimate", at_values[to_size(best - log_likelihood.begin())]},
+      {"caption",
+       "Of the latents of held-out rows, each under the best flow that has not seen "
+       "it; the flows are taken as known."}};
+  const double low = number_at(inference, "/profile_interval/low"),
+               high = number_at(inference, "/profile_interval/high"),
+               estimate = number_at(inference, "/estimates/0/estimate");
+  if (std::isfinite(low) && std::isfinite(high)) section["interval"] = {low, high};
+  if (std::isfinite(estimate)) section["estimate"] = estimate;
+  return section;
+}
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+struct Scored {
+  SampledRows rows;
+  std::vector<double> scores;  // of these
+  std::vector<double> all;     // of as many as are known
+  bool are_held_out = false;
+};
+
+// Without held-out scores: those of the rows that are looked at.
+Scored score_rows(const Model& model, const RunSample& sample) {
+  if (!sample.held_out.empty()) {
+    return {.rows = sample.lowest,
+            .scores = sample.lowest_scores,
+            .all = sample.held_out.log_density,
+            .are_held_out = true};
+  }
+  const auto& rows = sample.shown.rows;
+  const auto density = model.row_log_density(rows.data, rows.context).contiguous();
+  Scored scored;
+  scored.all.assign(density.data_ptr<double>(),
+                    density.data_ptr<double>() + density.numel());
+  std::vector<std::int64_t> order(scored.all.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return scored.all[to_size(a)] < scored.all[to_size(b)];
+  });
+  order.resize(std::min(order.size(), kLowestRows));
+  scored.rows.rows = select_rows(rows, order);
+  for (const auto i : order) scored.scores.push_back(scored.all[to_size(i)]);
+  return scored;
+}
+
+}  // namespace
+
+nlohmann::json groups_section(const LearnedDependence& learned,
+                              const nlohmann::json& record) {
+  std::unordered_map<std::string, nlohmann::json> estimate_of;
+  const auto estimates = found_at(record, "/inference/estimates");
+  if (estimates.is_array()) {
+    for (const auto& one : estimates) {
+      estimate_of[label_key(text_at(one, "/parameter"))] = one;
+    }
+  }
+  auto groups = nlohmann::json::array();
+  for (const auto i : groups_shown(learned.sizes)) {
+    nlohmann::json group = {{"name", learned.column + " " + learned.labels[i]},
+                            {"size", learned.sizes[i]},
+                            {"rho", rounded(learned.parameters[i])},
+                            {"low", nullptr},
+                            {"high", nullptr}};
+    const auto found = estimate_of.find(label_key(learned.labels[i]));
+    if (found != estimate_of.end()) {
+      group["low"] = rounded(number_at(found->second, "/low"), 4);
+      group["high"] = rounded(number_at(found->second, "/high"), 4);
+    }
+    groups.push_back(std::move(group));
+  }
+  std::string caption = "Groups of one row have no \u03c1.";
+  if (!estimate_of.empty()) {
+    caption +=
+        " Lines are 95% intervals given the flow; small groups say little, and the "
+        "prior draws them to the middle.";
+  }
+  if (groups.size() < learned.labels.size()) {
+    caption += fmt::format(" {} of {} groups are shown, the largest among them.",
+                           groups.size(), learned.labels.size());
+  }
+  return {
+      {"type", "groups"},
+      {"title", "How strongly groups hang together"},
+      {"short", "Strength"},
+      {"lead",
+       "The learned correlation \u03c1 of the rows of a group, over its size. 0: no "
+       "more alike than rows of different groups; 1: the same row again."},
+      {"groups", groups},
+      {"typical", rounded(learned.typical_parameter())},
+      {"caption", caption}};
+}
+
+nlohmann::json strength_section(const Model& model, const RunSample& sample) {
+  const auto& learned = model.dependence;
+  const bool has_groups =
+      learned.kind == DependenceKind::blocks && !learned.labels.empty();
+  // One for all groups has a likelihood to look at.
+  const bool differ =
+      has_groups &&
+      std::any_of(learned.parameters.begin(), learned.parameters.end(),
+                  [&](double rho) { return rho != learned.parameters[0]; });
+  if (differ) return groups_section(learned, model.record);
+  if (learned.kind == DependenceKind::relationship || has_groups) {
+    return likelihood_section(model, sample);
+  }
+  return {};
+}
+
+nlohmann::json lowest_section(const Model& model, const RunSample& sample,
+                              nlohmann::json& watch) {
+  const auto scored = score_rows(model, sample);
+  const auto& rows = scored.rows.rows;
+  const double median = median_of(scored.all);
+  auto columns = nlohmann::json::array({{{"name", "row"}}});
+  if (!rows.labels.empty()) {
+    columns.push_back({{"name", sample.dependence.group}, {"text", true}});
+  }
+  columns.push_back({{"name", "NLL, nats"}});
+  columns.push_back({{"name", "above the median"}});
+  const auto shown = std::min(model.columns.size(), kShownColumns);
+  for (std::size_t c = 0; c < shown; ++c) {
+    columns.push_back({{"name", model.columns[c]}});
+  }
+  std::vector<std::size_t> order(scored.scores.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return scored.scores[a] < scored.scores[b];
+  });
+  auto cells = nlohmann::json::array();
+  for (const auto i : order) {
+    auto row = nlohmann::json::array({rows.kept_rows[i] + 1});
+    if (!rows.labels.empty()) row.push_back(rows.labels[i]);
+    row.push_back(rounded(-scored.scores[i], 4));
+    row.push_back(rounded(median - scored.scores[i], 4));
+    for (std::size_t c = 0; c < shown; ++c) {
+      row.push_back(
+          rounded(rows.data[static_cast<std::int64_t>(i)][static_cast<std::int64_t>(c)]
+                      .item<double>(),
+                  6));
+    }
+    cells.push_back(std::move(row));
+  }
+  // What the model itself would find that unlikely.
+  constexpr std::int64_t kDraws = 4000;
+  const auto draws = draw_rows(model, sample.shown.rows, kDraws);
+  at::Tensor context;
+  if (sample.shown.rows.context.defined()) {
+    context = sample.shown.rows.context.index_select(
+        0, at::arange(kDraws, at::kLong).remainder(sample.shown.rows.context.size(0)));
+  }
+  const double least = model.row_log_density(draws, context).min().item<double>();
+  const auto below =
+      static_cast<double>(std::count_if(scored.all.begin(), scored.all.end(),
+                                        [&](double score) { return score < least; }));
+  const double expected = static_cast<double>(scored.all.size()) / kDraws;
+  if (below > 3 * expected + 3) {
+    watch.push_back(watch_line(
+        "warn",
+        fmt::format("{} rows are less likely than each of {} draws from the "
+                    "model; some {} would be by chance. They stand in the table "
+                    "of the rows with the lowest density.",
+                    with_commas(below), with_commas(kDraws),
+                    in_prose(std::ceil(expected)))));
+  }
+  return {{"type", "table"},
+          {"title", "Rows with the lowest density"},
+          {"short", "Unlikely rows"},
+          {"lead",
+           scored.are_held_out
+               ? "Rows that the flows which had not seen them find least likely: "
+                 "mistakes, other populations, or tails."
+               : "Rows that the model finds least likely, among those that are looked "
+                 "at here: mistakes, other populations, or tails."},
+          {"columns", columns},
+          {"rows", cells},
+          {"most", 12},
+          {"wide", shown > 3}};
+}
+
+}  // namespace kinflow
