@@ -99,10 +99,18 @@ std::vector<std::string> strength(const RunRecord& run) {
   std::vector<std::string> lines{"Rows depend on each other by " + depends + "."};
   const auto inference = found_at(run.record, "/result/inference");
   const auto estimates = found_at(inference, "/estimates");
-  if (estimates.is_array() && !estimates.empty() && estimates.size() <= 4) {
+  const bool are_groups =
+      estimates.size() > 1 && text_at(request, "/dependence/relationships/0").empty() &&
+      text_at(request, "/dependence/time_kernel", "none") == "none" &&
+      !text_at(request, "/dependence/group").empty();
+  if (estimates.is_array() && !estimates.empty() && estimates.size() <= 4 &&
+      !are_groups) {
     for (const auto& one : estimates) {
       const auto name = text_at(one, "/parameter");
-      auto line = fmt::format("{} is {}", name == "lambda" ? "\u03bb" : name,
+      auto line = fmt::format("{} is {}",
+                              name == "lambda" ? "\u03bb"
+                              : name == "rho"  ? "\u03c1"
+                                               : name,
                               in_prose(number_at(one, "/estimate")));
       const double low = number_at(one, "/low"), high = number_at(one, "/high");
       if (std::isfinite(low) && std::isfinite(high)) {

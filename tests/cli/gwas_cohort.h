@@ -106,7 +106,9 @@ inline std::map<std::string, std::string> results(const TemporaryFolder& folder,
   for (const auto& [path, content] : content_below(folder.path())) {
     const auto file = std::filesystem::path(path).filename().string();
     const auto ending = file.substr(std::min(file.size(), name.size()));
-    if (!file.starts_with(name + ".") || ending == ".log") continue;
+    // The log and the page name the files of the study.
+    const bool names_files = ending == ".log" || ending == ".report.html";
+    if (!file.starts_with(name + ".") || names_files) continue;
     files[ending] = content;
   }
   return files;

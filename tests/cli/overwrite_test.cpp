@@ -120,8 +120,8 @@ TEST_F(Overwrite, RunsAreRefusedOrReplaced) {
   expect_refusal(folder_, fit("2") + kOverwrite + Arguments{"--columns", "x9"}, {"x9"});
   run_well(fit("2") + kOverwrite);
   EXPECT_FALSE(content_of(path("run/model.safetensors")) == before);
-  EXPECT_EQ(names_in("run"),
-            (Arguments{"metrics.csv", "model.safetensors", "notes.txt", "run.json"}));
+  EXPECT_EQ(names_in("run"), (Arguments{"metrics.csv", "model.safetensors", "notes.txt",
+                                        "report.html", "run.json"}));
   expect_refusal(folder_, {"fit", "--resume", path("run"), "--overwrite"},
                  {"--resume", "--overwrite"});
   // A folder of something else is never taken.
@@ -158,8 +158,8 @@ TEST_F(Overwrite, SweepsAreRefusedOrReplaced) {
                  {path("sweep"), "already holds a sweep", "--resume", "--overwrite"});
   run_well(sweep(one) + kOverwrite);
   EXPECT_EQ(read_table(path("sweep/results.csv")).rows(), 1);
-  EXPECT_EQ(names_in("sweep"),
-            (Arguments{"best", "notes.txt", "results.csv", "sweep.json"}));
+  EXPECT_EQ(names_in("sweep"), (Arguments{"best", "notes.txt", "report.html",
+                                          "results.csv", "sweep.json"}));
   expect_refusal(folder_, {"sweep", "--resume", path("sweep"), "--overwrite"},
                  {"--overwrite", "--resume"});
 }

@@ -97,9 +97,11 @@ TimedDraws timed_draws(const ImageModel& model) {
   auto pixels = draw(4);
   const double each = seconds(start) / 4;
   const auto most = static_cast<std::int64_t>(kSecondsOfDraws / std::max(each, 1e-6));
-  const auto count = most >= kFewestCompared
-                         ? std::min(most, kComparedImages)
-                         : std::clamp<std::int64_t>(most, 4, kSheetImages);
+  // Few different numbers, so that pages of one run differ little.
+  std::int64_t count = 4;
+  for (const std::int64_t one : {std::int64_t{16}, kSheetImages, kComparedImages}) {
+    if (most >= one) count = one;
+  }
   if (count > 4) pixels = draw(count);
   return {.pixels = pixels, .seconds_each = each};
 }
@@ -213,6 +215,7 @@ void add_image_sections(const RunRecord& run, nlohmann::json& document) {
           "The learned correlation \u03c1 of the latents of a person\u2019s images, "
           "over "
           "their number.";
+      section["size_label"] = "images of the person";
       section["caption"] = "People with one image have no \u03c1.";
       document["sections"].push_back(std::move(section));
     }

@@ -30,7 +30,10 @@ nlohmann::json section_or_why(const std::string& title,
   }
 }
 
-std::string share(double value) { return fmt::format("{:.2f}", value); }
+std::string share(double value) {
+  // Without a sign before zero.
+  return fmt::format("{:.2f}", std::abs(value) < 0.005 ? 0.0 : value);
+}
 
 void add_adjustment_words(const LatentSections& sections, nlohmann::json& document,
                           const Model& model) {

@@ -28,7 +28,7 @@ function sectionManhattan(host, data) {
     x: {domain: [0, span], label: 'chromosome', ticks: (d) => {
         const inside = chromosomes.filter((c) => c.start + c.length > d[0] && c.start < d[1]);
         if (d[1] - d[0] < span / 30) return niceTicks(d.map((v) => v - chromosomeAt((d[0] + d[1]) / 2).start), 6).map((v) => v + chromosomeAt((d[0] + d[1]) / 2).start);
-        const least = (d[1] - d[0]) / 46;
+        const least = (d[1] - d[0]) / Math.max((box.clientWidth || 900) / 20, 4);
         let last = -Infinity;
         return inside.map((c) => c.start + c.length / 2).filter((v) => { if (v - last < least) return false; last = v; return true; });
       }, text: (v) => {

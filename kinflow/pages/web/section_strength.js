@@ -6,7 +6,7 @@ function sectionGroups(host, data) {
   const largest = Math.max(...groups.map((g) => g.size));
   new Plot(box, {
     label: `Learned correlation of ${groups.length} groups against their size`, height: 360,
-    x: {domain: [1.7, largest * 1.2], log: true, label: 'rows of the group'}, y: {domain: [-0.03, 1.03], label: 'learned correlation ρ within the group'},
+    x: {domain: [1.7, largest * 1.2], log: true, label: data.size_label || 'rows of the group'}, y: {domain: [-0.03, 1.03], label: 'learned correlation ρ within the group'},
     draw(p) {
       if (Number.isFinite(data.typical)) p.rule({y: data.typical, text: `typical ρ ${say(data.typical, 3)}`, anchor: 'end'});
       const many = groups.length > 150;
