@@ -199,7 +199,30 @@ struct Piece {
   double width, height, secant, left, right, bend;
 };
 
+// Of the mean log-density, over the normal distribution with the column's own mean and
+// deviation.
+double gain_over_normal(const SortedColumn& column, const NormalScores& map) {
+  double mean = 0, square = 0, gain = 0;
+  for (std::size_t i = 0; i < column.values.size(); ++i) {
+    mean += column.weights[i] / column.total * column.values[i];
+  }
+  for (std::size_t i = 0; i < column.values.size(); ++i) {
+    const double share = column.weights[i] / column.total;
+    const double distance = column.values[i] - mean;
+    const auto [score, log_slope] = map.to_score(column.values[i]);
+    square += share * distance * distance;
+    gain += share * (log_slope - 0.5 * score * score);
+  }
+  return gain + 0.5 * (1 + std::log(square));
+}
+
 }  // namespace
+
+NormalScores NormalScores::identity(const std::vector<double>& knots) {
+  return {.scores = knots,
+          .values = knots,
+          .slopes = std::vector<double>(knots.size(), 1.0)};
+}
 
 std::optional<NormalScores> NormalScores::from(std::span<const double> column,
                                                std::span<const double> weights,
@@ -223,6 +246,10 @@ std::optional<NormalScores> NormalScores::from(std::span<const double> column,
   if (!(map.values.back() > map.values.front())) return {};
   keep_increasing(map);
   add_tails(sorted, information, map);
+  // By the criterion of Schwarz: the values of the knots and two tails are learned.
+  const double parameters = static_cast<double>(map.scores.size() + 2);
+  const double price = 0.5 * std::log(information) * parameters / information;
+  if (!(gain_over_normal(sorted, map) > price)) return {};
   return map;
 }
 

@@ -25,13 +25,17 @@ struct NormalScores {
   double upper_growth = 0;
 
   /// The map that sends weighted quantiles of a column, smoothed, to those of the
-  /// normal distribution. Nothing where the rows are worth too few to tell the shape.
+  /// normal distribution. Nothing where the rows are worth too few to tell the shape,
+  /// or where the column is as good as normal already.
   /// @param column   not constant
   /// @param weights  of the rows; negative ones count as 0
   /// @param information  independent rows that they are worth
   static std::optional<NormalScores> from(std::span<const double> column,
                                           std::span<const double> weights,
                                           double information);
+
+  /// Leaves every number as it is.
+  static NormalScores identity(const std::vector<double>& knots);
 
   struct Score {
     double score;

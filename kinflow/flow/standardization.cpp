@@ -63,12 +63,17 @@ std::optional<Standardization> Standardization::with_scores(const at::Tensor& da
   const auto columns = scaled(data).t().contiguous();
   const auto given = weights.contiguous();
   const auto rows = static_cast<std::size_t>(data.size(0));
-  auto result = *this;
+  std::vector<std::optional<NormalScores>> found;
   for (std::int64_t column = 0; column < data.size(1); ++column) {
-    auto found = NormalScores::from({columns[column].data_ptr<double>(), rows},
-                                    {given.data_ptr<double>(), rows}, information);
-    if (!found) return {};
-    result.scores.push_back(std::move(*found));
+    found.push_back(NormalScores::from({columns[column].data_ptr<double>(), rows},
+                                       {given.data_ptr<double>(), rows}, information));
+  }
+  const auto any = std::find_if(found.begin(), found.end(),
+                                [](const auto& one) { return one.has_value(); });
+  if (any == found.end()) return {};
+  auto result = *this;
+  for (const auto& one : found) {
+    result.scores.push_back(one ? *one : NormalScores::identity((*any)->scores));
   }
   return result;
 }

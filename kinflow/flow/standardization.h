@@ -30,7 +30,8 @@ struct Standardization {
   static Standardization from(const at::Tensor& data, const at::Tensor& weights = {});
 
   /// The same with normal scores, of the weighted distribution of the columns of data
-  /// [n, p]. Nothing where the rows are worth too few to tell it.
+  /// [n, p]; columns that are as good as normal stay as they are. Nothing where all
+  /// are, or where the rows are worth too few to tell.
   /// @param information  independent rows that they are worth
   std::optional<Standardization> with_scores(const at::Tensor& data,
                                              const at::Tensor& weights,

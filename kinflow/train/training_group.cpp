@@ -120,14 +120,14 @@ void TrainingGroup::reshape(const TrainingPart& part, FlowFrame& frame) const {
   auto& by = frame.standardization;
   if (part.scores) {
     const auto information = worth.sum().item<double>();
-    const auto found = by.with_scores(rows, worth, information);
-    if (!found && requests_.at(0).normal_scores == ScoresUse::yes) {
+    if (!(information >= NormalScores::kFewestRows) &&
+        requests_.at(0).normal_scores == ScoresUse::yes) {
       throw InputError(fmt::format(
           "--normal-scores yes: expected training rows that are worth at least {:.0f} "
           "independent ones, found {:.1f}",
           NormalScores::kFewestRows, information));
     }
-    by = found.value_or(by);
+    by = by.with_scores(rows, worth, information).value_or(by);
   }
   if (part.decorrelate) by = by.decorrelated(rows, worth).value_or(by);
   frame.bound = bound_for(requests_.at(0), by.apply(rows), worth);
