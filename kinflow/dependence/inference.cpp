@@ -16,6 +16,7 @@
 #include "kinflow/core/p_value.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/minimize.h"
+#include "kinflow/dependence/per_latent.h"
 
 namespace kinflow {
 namespace {
@@ -42,6 +43,7 @@ constexpr double kNoDifference = 1e-6;
 
 /// Latents with mean 0 and scale 1 under a law: centred by generalised least squares,
 /// each column divided by its deviation.
+/// worth: [1, n, L], as Dependence::row_worth_by_latent() gives it
 struct Placed {
   at::Tensor latents;     // [1, n, p]
   double log_scales = 0;  // n times the sum of the logarithms of the deviations
@@ -50,7 +52,7 @@ struct Placed {
 Placed place_latents(const at::Tensor& latents, const at::Tensor& worth,
                      const std::function<at::Tensor(const at::Tensor&)>& solve) {
   const auto rows = static_cast<double>(latents.size(1));
-  const at::Tensor mean = (worth.unsqueeze(2) * latents).sum(1, true) / worth.sum();
+  const at::Tensor mean = (worth * latents).sum(1, true) / worth.sum(1, true);
   const at::Tensor centred = latents - mean;
   const at::Tensor variance = (centred * solve(centred)).sum(1, true) / rows;
   return {.latents = centred / variance.sqrt(),
@@ -71,9 +73,9 @@ struct Fit {
   std::int64_t count() const { return parameters.size(1); }
   Placed placed_at(const at::Tensor& here) const {
     if (is_placed) return {.latents = latents};
-    return place_latents(latents, law.row_worth(here), [&](const at::Tensor& centred) {
-      return law.precision_times(here, centred);
-    });
+    return place_latents(
+        latents, law.row_worth_by_latent(here),
+        [&](const at::Tensor& centred) { return law.precision_times(here, centred); });
   }
   double objective_at(const at::Tensor& unconstrained) const {
     const at::Tensor here = law.from_unconstrained(unconstrained);
@@ -310,7 +312,7 @@ std::optional<Interval> profile_interval(const Fit& fit) {
 IndependenceTest test_independence(const Fit& fit, std::int64_t edges) {
   auto placed = Placed{.latents = fit.latents};
   if (!fit.is_placed) {
-    placed = place_latents(fit.latents, at::ones_like(fit.latents.select(2, 0)),
+    placed = place_latents(fit.latents, at::ones_like(fit.latents.narrow(2, 0, 1)),
                            [](const at::Tensor& centred) { return centred; });
   }
   const double independent =
@@ -371,7 +373,7 @@ DependenceInference infer(const Dependence& law, const at::Tensor& latents,
       add_joint_errors(fit, result);
     }
     has_looked_for_errors = true;
-    if (const auto* blocks = dynamic_cast<const Blocks*>(&law)) {
+    if (const auto* blocks = blocks_of(law)) {
       const Blocks shared(blocks->block_of_row(),
                           {.correlation = BlockCorrelation::shared});
       const Fit of_shared =

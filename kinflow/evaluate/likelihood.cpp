@@ -26,14 +26,18 @@ Likelihood summarize(const at::Tensor& density, const TableRows& rows) {
 // log p of latents [m, p] under a conditional law.
 double dense_log_density(const ConditionalLaw& law, const at::Tensor& latents) {
   const auto [root, info] = at::linalg_cholesky_ex(law.covariance);
-  if (info.item<int>() != 0) {
+  if (info.any().item<bool>()) {
     throw NumericalError(
         "the covariance of the rows given the observed ones is not positive definite");
   }
+  // With one covariance for all columns these are the right sides of one system.
+  const auto distinct = root.size(0);
+  const auto right = (latents - law.mean).t().reshape({distinct, -1, latents.size(0)});
   const auto whitened =
-      at::linalg_solve_triangular(root, latents - law.mean, /*upper=*/false);
+      at::linalg_solve_triangular(root, right.transpose(1, 2), /*upper=*/false);
   return (standard_normal_log_density(whitened).sum() -
-          static_cast<double>(latents.size(1)) * root.diagonal().log().sum())
+          static_cast<double>(latents.size(1)) *
+              root.diagonal(0, 1, 2).log().sum(1).mean())
       .item<double>();
 }
 
@@ -71,7 +75,7 @@ at::Tensor first_log_densities(const RowLaws& laws, const LatentResult& first) {
   return for_members(laws, [&](const RowLaw& own, std::int64_t member) {
     const auto latents = of_member(first, member);
     const auto covariance =
-        own.law->covariance(own.parameters).narrow(0, 0, count).narrow(1, 0, count);
+        own.law->covariance(own.parameters).narrow(1, 0, count).narrow(2, 0, count);
     return dense_log_density({.rows = {},
                               .mean = at::zeros_like(latents.latents),
                               .covariance = covariance},
@@ -86,9 +90,8 @@ at::Tensor row_log_density_given(const RowLaw& own, const at::Tensor& known,
   const auto given = own.law->condition_rows(
       own.parameters, at::arange(known.size(0), at::kLong), known);
   const auto deviation = given.variance.sqrt();
-  return standard_normal_log_density((latents.latents - given.mean) /
-                                     deviation.unsqueeze(1)) -
-         static_cast<double>(latents.latents.size(1)) * deviation.log() +
+  return standard_normal_log_density((latents.latents - given.mean) / deviation) -
+         static_cast<double>(latents.latents.size(1)) * deviation.log().mean(1) +
          latents.log_abs_det;
 }
 
