@@ -7,13 +7,6 @@
 #include "kinflow/dependence/per_latent.h"
 
 namespace kinflow {
-namespace {
-
-constexpr double kEffectPrecision = 1 / (BlockAndLatentEffects::kBlockEffectDeviation *
-                                         BlockAndLatentEffects::kBlockEffectDeviation);
-
-}  // namespace
-
 BlockAndLatentEffects::BlockAndLatentEffects(const at::Tensor& block_of_row,
                                              std::int64_t latents)
     : BlockAndLatentEffects(std::make_shared<const Blocks>(block_of_row), latents) {}
@@ -70,7 +63,7 @@ at::Tensor BlockAndLatentEffects::unconstrained_prior_gradient(
   if (parameter_count() == 0) return effects;
   const std::int64_t m = block_effects(), p = distinct_latents();
   const at::Tensor typical = blocks_->from_unconstrained(effects.narrow(1, m, p));
-  return at::cat({kEffectPrecision * effects.narrow(1, 0, m), 2 * typical - 1}, 1);
+  return at::cat({kBlockEffectPrecision * effects.narrow(1, 0, m), 2 * typical - 1}, 1);
 }
 
 at::Tensor BlockAndLatentEffects::prior_objective(const at::Tensor& parameters) const {
@@ -78,7 +71,7 @@ at::Tensor BlockAndLatentEffects::prior_objective(const at::Tensor& parameters) 
   if (parameter_count() == 0) return at::zeros({effects.size(0)}, effects.options());
   const std::int64_t m = block_effects(), p = distinct_latents();
   const at::Tensor typical = blocks_->from_unconstrained(effects.narrow(1, m, p));
-  return 0.5 * kEffectPrecision * effects.narrow(1, 0, m).square().sum(1) -
+  return 0.5 * kBlockEffectPrecision * effects.narrow(1, 0, m).square().sum(1) -
          (typical.log() + at::log1p(-typical)).sum(1);
 }
 

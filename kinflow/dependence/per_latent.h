@@ -118,6 +118,8 @@ class PerLatent final : public FoldedLatents {
 class BlockAndLatentEffects final : public FoldedLatents {
  public:
   static constexpr double kBlockEffectDeviation = 0.5;
+  static constexpr double kBlockEffectPrecision =
+      1 / (kBlockEffectDeviation * kBlockEffectDeviation);
 
   /// @param block_of_row  as in Blocks
   BlockAndLatentEffects(const at::Tensor& block_of_row, std::int64_t latents);

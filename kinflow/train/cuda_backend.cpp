@@ -309,7 +309,7 @@ std::unique_ptr<ReplicaTraining> make_cuda_training(
     TrainingState& state, const Dependence& dependence, const Blocks* blocks,
     const at::Tensor& data, const at::Tensor& context,
     const std::vector<TrainOptions>& options) {
-  if (!takes(state.flow)) return nullptr;
+  if (!takes(state.flow) || dependence.distinct_latents() > 1) return nullptr;
   // Its memory is not LibTorch's, which may hold all that is free.
   keeper_of_free_memory() = &give_back_device_memory;
   return std::make_unique<CudaTraining>(state, dependence, blocks, data, context,

@@ -17,7 +17,8 @@ std::vector<FlowChoice> flow_choices(const FitRequest& request) {
                        .layers = layers,
                        .hidden = std::move(hidden),
                        .permutation = Permutation::random,
-                       .permutation_seed = request.flow.permutation_seed};
+                       .permutation_seed = request.flow.permutation_seed,
+                       .latent_map = request.flow.latent_map};
   };
   auto small = make(FlowKind::spline, 4, {16, 16});
   small.bins = 6;

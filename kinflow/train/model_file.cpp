@@ -30,11 +30,14 @@ namespace {
 // there are tensors `map.*` of one more flow. In format 5 the key `parts` has the flow
 // and the number of members of each part, `map` the flow of all rows where there is
 // one, and the names of their tensors begin with `part1.`, `part2.`, ..., `map.`.
+// Format 6 is as 5, with flows that have the key `latent_map`, or a dependence that has
+// the key `latents`: so many times the parameters.
 constexpr std::int64_t kFormatOfOneMember = 1;
 constexpr std::int64_t kFormatOfMembers = 2;
 constexpr std::int64_t kFormatOfLevels = 3;
 constexpr std::int64_t kFormatOfMap = 4;
-constexpr std::int64_t kFormatVersion = 5;
+constexpr std::int64_t kFormatOfParts = 5;
+constexpr std::int64_t kFormatVersion = 6;
 
 std::string prefix_of_part(std::size_t part) {
   return fmt::format("part{}.", part + 1);
@@ -55,7 +58,8 @@ void read_parameters(const NamedTensors& tensors, const std::string& path,
   const auto found = tensors.find(name);
   const auto count =
       model.dependence.kind == DependenceKind::blocks || found == tensors.end()
-          ? static_cast<std::int64_t>(model.dependence.labels.size())
+          ? static_cast<std::int64_t>(model.dependence.labels.size()) *
+                model.dependence.latents
           : found->second.numel() / members;
   const auto parameters =
       expect_tensor(tensors, name, shape_for(members, {count}), at::kDouble, path);
@@ -231,7 +235,7 @@ struct PartReader {
 // The parts, and in formats with one the flow of all rows.
 void read_parts(const JsonReader& json, std::int64_t version, const PartReader& reader,
                 Model& model) {
-  if (version < kFormatVersion) {
+  if (version < kFormatOfParts) {
     const auto members = version == kFormatOfOneMember
                              ? std::int64_t{1}
                              : json.integer("members", 1, kLargestEnsemble);
@@ -269,6 +273,23 @@ void check_dimensions(const Model& model, const std::string& path) {
   };
   for (const auto& part : model.parts) check(part);
   if (model.map) check(*model.map);
+  const auto latents = model.dependence.latents;
+  if (latents != 1 && latents != std::ssize(model.columns)) {
+    throw InputError(fmt::format(
+        "{}: key 'dependence.latents': expected 1 or the number of columns, {}, found "
+        "{}",
+        path, model.columns.size(), latents));
+  }
+}
+
+// Whether a reader of format 5 would misread the model.
+bool has_own_latents(const Model& model) {
+  const auto has_latent_map = [](const ModelPart& part) {
+    return part.flow->options().latent_map;
+  };
+  return model.dependence.latents > 1 ||
+         std::any_of(model.parts.begin(), model.parts.end(), has_latent_map) ||
+         (model.map && has_latent_map(*model.map));
 }
 
 }  // namespace
@@ -296,7 +317,8 @@ void save_model(const std::string& path, const Model& model) {
     }
   };
   const auto& first = model.parts.at(0);
-  const bool has_parts = model.parts.size() > 1 || model.map ||
+  const bool has_latents = has_own_latents(model);
+  const bool has_parts = model.parts.size() > 1 || model.map || has_latents ||
                          first.standardization.decorrelation.defined();
   if (has_parts) {
     for (std::size_t i = 0; i < model.parts.size(); ++i) {
@@ -321,7 +343,8 @@ void save_model(const std::string& path, const Model& model) {
           .view(shape_for(members, {static_cast<std::int64_t>(
                                        model.dependence.parameters.size())}));
   nlohmann::json description = {
-      {"format_version", has_parts    ? kFormatVersion
+      {"format_version", has_latents  ? kFormatVersion
+                         : has_parts  ? kFormatOfParts
                          : has_levels ? kFormatOfLevels
                          : is_plain   ? kFormatOfOneMember
                                       : kFormatOfMembers},

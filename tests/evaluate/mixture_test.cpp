@@ -71,9 +71,9 @@ std::vector<double> dense_joints(const Model& model, const at::Tensor& data,
   std::vector<double> joints;
   for (std::int64_t k = 0; k < model.members(); ++k) {
     const auto& own = laws[static_cast<std::size_t>(k)];
-    const auto covariance = own.law->covariance(own.parameters)
-                                .index_select(0, index)
-                                .index_select(1, index);
+    const auto covariance =
+        own.law->covariance(own.parameters)[0].index_select(0, index).index_select(
+            1, index);
     const auto result = model.member(k).to_latent(data.index_select(0, index), {});
     const auto& u = result.latents;
     joints.push_back(
@@ -187,7 +187,7 @@ TEST(Mixture, EveryMemberHasItsOwnDecayOfTime) {
   const auto laws = make_row_laws(model, request, relations, {}, silent);
   ASSERT_EQ(laws.size(), 3u);
   const auto correlation = [&](std::size_t k) {
-    return laws[k].law->covariance(laws[k].parameters)[0][1].item<double>();
+    return laws[k].law->covariance(laws[k].parameters)[0][0][1].item<double>();
   };
   EXPECT_NEAR(correlation(0), 0.8 * std::exp(-0.5 * 0.5), 1e-12);
   EXPECT_NEAR(correlation(1), 0.7 * std::exp(-2.0 * 0.5), 1e-12);
