@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -307,6 +309,34 @@ std::optional<std::int64_t> PerLatent::edges_of_independence() const {
 const Blocks* blocks_of(const Dependence& law) {
   const auto* folded = dynamic_cast<const FoldedLatents*>(&law);
   return dynamic_cast<const Blocks*>(folded != nullptr ? &folded->inner() : &law);
+}
+
+at::Tensor log_density_by_block(const Dependence& law, const at::Tensor& parameters,
+                                const at::Tensor& rows, const at::Tensor& latents) {
+  const Blocks& blocks = *blocks_of(law);
+  const at::Tensor values =
+      law.interpreted(parameters.unsqueeze(0)).view({law.distinct_latents(), -1});
+  // The correlation of each block in each latent, 0 in blocks of one row: [B, L].
+  const at::Tensor slot = blocks.parameter_of_block().remainder(values.size(1) + 1);
+  const at::Tensor rho =
+      at::constant_pad_nd(values, {0, 1}).index_select(1, slot).t().contiguous();
+  const at::Tensor block = blocks.block_of_row().index_select(0, rows);
+  const at::Tensor u = latents.to(at::kDouble);
+  const auto sum = [&](const at::Tensor& of_rows) {
+    return at::zeros({blocks.block_count(), of_rows.size(1)}, u.options())
+        .index_add_(0, block, of_rows);
+  };
+  const at::Tensor count = sum(at::ones({u.size(0), 1}, u.options()));
+  const at::Tensor along = sum(u).square() / count.clamp_min(1);
+  const at::Tensor across = sum(u.square()) - along;
+  const at::Tensor along_value = 1 + (count - 1).clamp_min(0) * rho;
+  const at::Tensor across_value = 1 - rho;
+  const at::Tensor log_det =
+      along_value.log() + (count - 1).clamp_min(0) * across_value.log();
+  const auto columns = static_cast<double>(u.size(1));
+  return -0.5 * ((along / along_value + across / across_value).sum(1) +
+                 columns * log_det.mean(1) +
+                 columns * std::log(2 * std::numbers::pi) * count.squeeze(1));
 }
 
 std::unique_ptr<Dependence> make_blocks(const at::Tensor& block_of_row,

@@ -154,6 +154,14 @@ class BlockAndLatentEffects final : public FoldedLatents {
 /// The blocks of a law of blocks, whatever their correlations; null for others.
 const Blocks* blocks_of(const Dependence& law);
 
+/// log p of the given rows of every block by themselves, as if a law of blocks had no
+/// others: [B] float64; 0 for a block that has none of them. NumericalError does not
+/// come: correlations lie in [0, 1).
+/// @param law  whose blocks_of() is not null  @param parameters  [k], one replica
+/// @param rows  [q] int64, distinct  @param latents  [q, p]
+at::Tensor log_density_by_block(const Dependence& law, const at::Tensor& parameters,
+                                const at::Tensor& rows, const at::Tensor& latents);
+
 /// Blocks with any kind of correlations: a Blocks, or one of the two above.
 std::unique_ptr<Dependence> make_blocks(const at::Tensor& block_of_row,
                                         const BlocksOptions& options);

@@ -8,6 +8,7 @@
 
 #include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/core/error.h"
+#include "kinflow/dependence/per_latent.h"
 #include "kinflow/flow/density.h"
 
 namespace kinflow {
@@ -95,6 +96,21 @@ at::Tensor row_log_density_given(const RowLaw& own, const at::Tensor& known,
          latents.log_abs_det;
 }
 
+// The joint log-densities of the given rows of each block under each member, [K, B].
+at::Tensor block_log_densities(const RowLaws& laws, const at::Tensor& rows,
+                               const LatentResult& latents) {
+  std::vector<at::Tensor> of_members;
+  for (std::size_t i = 0; i < laws.size(); ++i) {
+    const auto& own = laws[i];
+    const auto member = of_member(latents, static_cast<std::int64_t>(i));
+    of_members.push_back(
+        log_density_by_block(*own.law, own.parameters, rows, member.latents)
+            .index_add(0, blocks_of(*own.law)->block_of_row().index_select(0, rows),
+                       member.log_abs_det));
+  }
+  return at::stack(of_members);
+}
+
 }  // namespace
 
 void RunningMean::add(const at::Tensor& values) {
@@ -138,7 +154,13 @@ Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
       summarize(mixture_log_density(standard_normal_log_density(latents.latents) +
                                     latents.log_abs_det),
                 rows);
-  if (laws != nullptr) {
+  if (laws != nullptr && blocks_of(*laws->front().law) != nullptr) {
+    result.joint_log_density_nats =
+        finite_joint(mixture_log_density(
+                         block_log_densities(
+                             *laws, at::arange(rows.data.size(0), at::kLong), latents))
+                         .sum());
+  } else if (laws != nullptr) {
     result.joint_log_density_nats =
         finite_joint(mixture_log_density(joint_log_densities(*laws, latents)));
   }
@@ -155,16 +177,32 @@ at::Tensor member_log_weights(const LatentResult& observed, const RowLaws& laws,
   return densities.log_softmax(0);
 }
 
+at::Tensor member_log_weights_by_block(const LatentResult& observed,
+                                       const RowLaws& laws) {
+  return block_log_densities(laws, at::arange(observed.latents.size(1), at::kLong),
+                             observed)
+      .log_softmax(0);
+}
+
 Likelihood evaluate_given(const Model& model, const TableRows& observed,
                           const TableRows& rows, const RowLaws& laws,
                           const RowLaws* observed_laws) {
   const auto known = model.member_latents(observed.data, observed.context);
   const auto latents = model.member_latents(rows.data, rows.context);
-  at::Tensor weights, joint;
-  if (observed_laws != nullptr) {
-    const LatentResult all{
-        .latents = at::cat({known.latents, latents.latents}, 1),
-        .log_abs_det = at::cat({known.log_abs_det, latents.log_abs_det}, 1)};
+  const LatentResult all{
+      .latents = at::cat({known.latents, latents.latents}, 1),
+      .log_abs_det = at::cat({known.log_abs_det, latents.log_abs_det}, 1)};
+  at::Tensor weights, joint;  // [K] or [K, m]
+  if (const auto* blocks = blocks_of(*laws.front().law)) {
+    const auto observed_count = observed.data.size(0);
+    const auto densities =
+        block_log_densities(laws, at::arange(observed_count, at::kLong), known);
+    const auto of_all =
+        block_log_densities(laws, at::arange(blocks->rows(), at::kLong), all);
+    joint = (of_all.logsumexp(0) - densities.logsumexp(0)).sum();
+    weights = densities.log_softmax(0).index_select(
+        1, blocks->block_of_row().slice(0, observed_count));
+  } else if (observed_laws != nullptr) {
     const auto densities = joint_log_densities(*observed_laws, known);
     weights = densities.log_softmax(0);
     joint = joint_log_densities(laws, all).logsumexp(0) - densities.logsumexp(0);
@@ -186,8 +224,8 @@ Likelihood evaluate_given(const Model& model, const TableRows& observed,
                                               known.latents[member],
                                               of_member(latents, member)));
   }
-  auto result =
-      summarize((at::stack(densities) + weights.unsqueeze(1)).logsumexp(0), rows);
+  auto result = summarize(
+      (at::stack(densities) + weights.view({model.members(), -1})).logsumexp(0), rows);
   result.joint_log_density_nats = finite_joint(joint);
   return result;
 }
