@@ -311,7 +311,8 @@ std::unique_ptr<ReplicaTraining> make_cuda_training(
     const at::Tensor& data, const at::Tensor& context,
     const std::vector<TrainOptions>& options) {
   // The kernels know correlations that all latents share.
-  if (!takes(state.flow) || dynamic_cast<const FoldedLatents*>(&dependence) != nullptr) {
+  if (!takes(state.flow) ||
+      dynamic_cast<const FoldedLatents*>(&dependence) != nullptr) {
     return nullptr;
   }
   // Its memory is not LibTorch's, which may hold all that is free.

@@ -135,6 +135,14 @@ std::vector<double> LearnedDependence::parameters_of(std::int64_t latent) const 
   return {first, first + count};
 }
 
+std::vector<double> LearnedDependence::mean_parameters() const {
+  std::vector<double> mean(parameters.size() / static_cast<std::size_t>(latents), 0);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    mean[i % mean.size()] += parameters[i] / static_cast<double>(latents);
+  }
+  return mean;
+}
+
 double LearnedDependence::typical_parameter() const {
   double sum = 0;
   for (std::int64_t latent = 0; latent < latents; ++latent) {

@@ -41,6 +41,8 @@ struct LearnedDependence {
 
   /// Those of one latent.
   std::vector<double> parameters_of(std::int64_t latent) const;
+  /// Their mean over the latents.
+  std::vector<double> mean_parameters() const;
   /// One number that stands for the strength of the dependence: lambda, a sum's first
   /// weight, or for blocks the mean correlation, each block weighted by its size - 1
   /// (its number of repeats). The mean over the latents; 0 where there is none.
