@@ -170,17 +170,36 @@ const std::vector<EffectRule<FitChoice>>& fit_rules() {
          const auto kind = kind_of(c.request.data.dependence);
          return kind == DependenceKind::sum ? "a sum of dependences" : "";
        }},
+      {{"--share-per-latent"},
+       "a dependence other than --unstructured",
+       [](const Choice& c) {
+         const auto& dependence = c.request.data.dependence;
+         return dependence.unstructured ? "--unstructured" : "";
+       }},
+      {{"--share-per-latent"},
+       "--relationship, --relationship-pcs or --time-kernel, or --correlation "
+       "per-latent",
+       [](const Choice& c) {
+         return kind_of(c.request.data.dependence) == DependenceKind::blocks
+                    ? "--group alone"
+                    : "";
+       }},
+      {{"--latent-map"},
+       "--correlation per-latent or per-block-and-latent, or --share-per-latent",
+       [](const Choice& c) {
+         return has_own_latents(c.request.data.dependence) ? "" : "neither";
+       }},
       {{"--schedule"},
        "a dependence",
        [](const Choice& c) {
          return c.typed.independent && c.typed.schedule != "baseline" ? "--independent"
                                                                       : "";
        }},
-      {{"--correlation", "--estimator", "--start", "--prior", "--dependence-rate",
-        "--memory-share"},
+      {{"--correlation", "--share-per-latent", "--latent-map", "--estimator", "--start",
+        "--prior", "--dependence-rate", "--memory-share"},
        "a dependence that is trained",
        taken_as_independent},
-      {{"--correlation", "--start", "--prior"},
+      {{"--correlation", "--share-per-latent", "--latent-map", "--start", "--prior"},
        "--schedule joint or alternating",
        [](const Choice& c) {
          return unless_schedule(c, {Schedule::joint, Schedule::alternating});
@@ -255,7 +274,13 @@ void add_data_options(CLI::App& verb, FitGiven& given) {
   add_choice(
       verb, "--correlation", given.correlation, block_correlation_names(),
       "With --group: one correlation for all blocks, one for each, one for each size, "
-      "or one for each under a common law that is learned");
+      "one for each under a common law that is learned, one for each latent, or an "
+      "effect of each block and one of each latent");
+  verb.add_flag("--share-per-latent", given.dependence.request.per_latent,
+                "Every latent has its own lambda, gamma or weights");
+  verb.add_flag("--latent-map,!--no-latent-map", given.request.latent_map,
+                "Whether flows end in a linear map of the latents where these have "
+                "dependences of their own (default: they do)");
   verb.add_flag("--independent", given.independent, "Rows are independent");
   verb.add_option("--valid", data.valid_table,
                   "Validation table (default: parts of the training table in turn)");

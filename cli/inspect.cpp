@@ -222,7 +222,10 @@ void print_inference(const nlohmann::json& record) {
   if (shown > 0 || !test.empty()) {
     fmt::print(
         "{}\n",
-        record.contains("cross_validation")
+        inference.contains("flow") ? "Of the flow of all rows, whose latents "
+                                     "`transform` gives. It is taken as "
+                                     "known: on small tables intervals are too narrow."
+        : record.contains("cross_validation")
             ? "From the latents of held-out rows, under flows that have not seen "
               "them."
             : "The flow is taken as known: on small tables intervals are too "

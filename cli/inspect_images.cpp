@@ -13,13 +13,14 @@ namespace kinflow::cli {
 namespace {
 
 void print_json(const ImageModel& model, const std::string& run) {
-  const nlohmann::json json = {{"kind", "images"},
-                               {"flow", to_json(model.flow->options())},
-                               {"parameters", model.flow->layout().count},
-                               {"prepare", to_json(model.prepare)},
-                               {"dependence", dependence_json(model.dependence)},
-                               {"record", model.record},
-                               {"history", history_json(run, valid_score_of(model.record))}};
+  const nlohmann::json json = {
+      {"kind", "images"},
+      {"flow", to_json(model.flow->options())},
+      {"parameters", model.flow->layout().count},
+      {"prepare", to_json(model.prepare)},
+      {"dependence", dependence_json(model.dependence)},
+      {"record", model.record},
+      {"history", history_json(run, valid_score_of(model.record))}};
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -38,10 +39,9 @@ void add_training(TextTable& table, const nlohmann::json& record) {
     return;
   }
   table.add_row(
-      {"validation",
-       fmt::format("{}, {} bits per dimension, at epoch {} of {}", nll,
-                   of_record("/valid_bits_per_dimension"), of_record("/best_epoch"),
-                   of_record("/epochs"))});
+      {"validation", fmt::format("{}, {} bits per dimension, at epoch {} of {}", nll,
+                                 of_record("/valid_bits_per_dimension"),
+                                 of_record("/best_epoch"), of_record("/epochs"))});
   if (const auto late = late_best_line(record); !late.empty()) {
     table.add_row({"", late});
   }

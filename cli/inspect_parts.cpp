@@ -23,6 +23,19 @@ constexpr std::size_t kShownBlocks = 10;
 }  // namespace
 
 nlohmann::json dependence_json(const LearnedDependence& dependence) {
+  if (dependence.latents > 1) {
+    // The means, and what each latent has of its own.
+    auto one = dependence;
+    one.latents = 1;
+    one.parameters = dependence.mean_parameters();
+    auto json = dependence_json(one);
+    json["latents"] = nlohmann::json::array();
+    for (std::int64_t latent = 0; latent < dependence.latents; ++latent) {
+      one.parameters = dependence.parameters_of(latent);
+      json["latents"].push_back(dependence_json(one));
+    }
+    return json;
+  }
   nlohmann::json json = {{"kind", name_of(dependence_kind_names(), dependence.kind)}};
   const auto& parameters = dependence.parameters;
   switch (dependence.kind) {
@@ -101,11 +114,14 @@ void print_blocks(const LearnedDependence& dependence) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return dependence.sizes[a] > dependence.sizes[b];
   });
-  TextTable table({{"largest blocks", Align::kLeft}, {"rows"}, {"rho"}});
+  const auto correlations = dependence.mean_parameters();
+  TextTable table({{"largest blocks", Align::kLeft},
+                   {"rows"},
+                   {dependence.latents > 1 ? "mean rho of the latents" : "rho"}});
   for (std::size_t i = 0; i < std::min(kShownBlocks, order.size()); ++i) {
     table.add_row({dependence.labels[order[i]],
                    std::to_string(dependence.sizes[order[i]]),
-                   fmt::format("{:.4f}", dependence.parameters[order[i]])});
+                   fmt::format("{:.4f}", correlations[order[i]])});
   }
   fmt::print("\n{}", table.plain());
   if (order.size() > kShownBlocks) {

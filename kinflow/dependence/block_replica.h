@@ -5,21 +5,40 @@
 #include <cstdint>
 #include <vector>
 
-#include "kinflow/dependence/blocks.h"
+#include "kinflow/dependence/dependence.h"
 
 namespace kinflow {
 
-/// The structure of a Blocks as plain arrays.
+/// A law of blocks as plain arrays. Blocks of the same size and with the same parameter
+/// are of one class: what they have in common is computed once.
 struct BlockArrays {
-  explicit BlockArrays(const Blocks& blocks);
+  /// @param law  one of make_blocks() (per_latent.h) whose correlations are not pooled
+  explicit BlockArrays(const Dependence& law);
 
   std::vector<std::int64_t> block_of_row;        ///< [n]
   std::vector<double> other_rows;                ///< [B], rows of the block less 1
   std::vector<std::int64_t> parameter_of_block;  ///< [B], -1: none
-  std::int64_t parameters = 0;                   ///< k
+  std::vector<std::int64_t> class_of_block;      ///< [B]
+  std::vector<double> class_other_rows;          ///< [C], of its blocks
+  std::vector<double> class_blocks;              ///< [C], how many they are
+  std::vector<std::int64_t> parameter_of_class;  ///< [C], -1: none
+  std::int64_t parameters = 0;                   ///< k, of all latents
+  /// L: 1 where all columns of the latents have the same correlations, else their
+  /// number.
+  std::int64_t latents = 1;
+  /// Parameters between those of one latent and the next.
+  std::int64_t parameters_per_latent = 0;
+  /// The correlation is that of an effect of the block and one of the latent, which
+  /// stand after all those of blocks; see BlockAndLatentEffects.
+  bool are_effects = false;
 
   std::int64_t rows() const { return static_cast<std::int64_t>(block_of_row.size()); }
   std::int64_t blocks() const { return static_cast<std::int64_t>(other_rows.size()); }
+  std::int64_t classes() const {
+    return static_cast<std::int64_t>(class_other_rows.size());
+  }
+  /// Where the effects of latents begin.
+  std::int64_t latent_effects() const { return parameters - latents; }
 };
 
 /// Rows of a batch, distinct, and their latents.
@@ -37,8 +56,9 @@ class BlockReplica {
   /// `arrays` must outlive this object.
   BlockReplica(const BlockArrays& arrays, std::int64_t columns);
 
-  /// Correlations [k] for all that follows.
+  /// Parameters [k] on their natural scale for all that follows.
   void set_parameters(const double* parameters);
+  /// The mean over the columns.
   double log_det() const;
 
   /// Sums of all latents [n][p] anew.
@@ -65,12 +85,23 @@ class BlockReplica {
   void sum_batch(const BatchRows<Real>& batch);
   double pair_weight(std::int64_t count) const;
 
+  // Adds a gradient in the logit or in the value of a class's correlation in a latent.
+  void add_slope(std::int64_t of_class, std::int64_t latent, double slope,
+                 double* result) const;
+
   const BlockArrays& arrays_;
   std::int64_t columns_;
-  // Of each block: correlation and the two eigenvalues of its correlation matrix.
+  std::int64_t latent_step_;   // 0 where all columns share the numbers of a class
+  double columns_per_latent_;  // p or 1
+  // Of each class and latent: correlation, the two eigenvalues of its correlation
+  // matrix, and what the rows of C^-1 U are made with.
   std::vector<double> correlation_, along_, across_;
-  std::vector<double> sums_, squares_;  // [B][p] of latents, [B] of |latents|^2
-  std::vector<double> batch_sums_;      // [B][p]; of the batch's blocks only
+  std::vector<double> share_, scale_;  // correlation / along, 1 / across
+  std::vector<double> sums_;           // [B][p] of latents
+  // [C][L], over the blocks of a class: of |latents|^2, and its part along constant
+  // vectors.
+  std::vector<double> squares_, along_squares_;
+  std::vector<double> batch_sums_;  // [B][p]; of the batch's blocks only
 };
 
 }  // namespace kinflow

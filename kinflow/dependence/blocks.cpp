@@ -75,6 +75,11 @@ Blocks::Blocks(const at::Tensor& block_of_row, BlocksOptions options)
         "[Blocks] expected block_of_row [n] int64 with n >= 1, received [{}] {}",
         fmt::join(block_of_row.sizes(), ", "), toString(block_of_row.scalar_type())));
   }
+  if (options.correlation == BlockCorrelation::per_latent ||
+      options.correlation == BlockCorrelation::per_block_and_latent) {
+    throw InputError(
+        "[Blocks] expected correlations that all latents share, received others");
+  }
   if (options.correlation == BlockCorrelation::pooled && options.columns < 1) {
     throw InputError(fmt::format(
         "[Blocks] expected the number of columns for pooled correlations, received {}",
@@ -476,7 +481,7 @@ ConditionalRows Blocks::condition_rows(const at::Tensor& parameters,
   const at::Tensor unknown = checked_unknown_rows(observed, latents);
   const Regression found = regress(parameters, observed, latents.to(at::kDouble));
   return {unknown, found.mean.index_select(0, unknown),
-          found.variance.index_select(0, unknown)};
+          found.variance.index_select(0, unknown).unsqueeze(1)};
 }
 
 at::Tensor Blocks::sample_given(const at::Tensor& parameters,
@@ -494,7 +499,7 @@ at::Tensor Blocks::covariance(const at::Tensor& parameters) const {
   const Terms row = terms(checked_one_replica(parameters).unsqueeze(0), block_of_row_);
   const at::Tensor same_block =
       block_of_row_.unsqueeze(0) == block_of_row_.unsqueeze(1);
-  return same_block * row.correlation + at::diag(row.across.squeeze(0));
+  return (same_block * row.correlation + at::diag(row.across.squeeze(0))).unsqueeze(0);
 }
 
 }  // namespace kinflow

@@ -5,17 +5,22 @@
 
 namespace kinflow {
 
+/// The last two are laws of their own, see make_blocks() in per_latent.h; Blocks
+/// refuses them.
 enum class BlockCorrelation {
-  shared,     ///< one correlation for all blocks
-  per_block,  ///< one correlation for each block of at least two rows
-  per_size,   ///< one correlation for all blocks of the same number of rows
-  pooled      ///< "pooled": as per_block, with a normal law of their logits learned
+  shared,      ///< one correlation for all blocks
+  per_block,   ///< one correlation for each block of at least two rows
+  per_size,    ///< one correlation for all blocks of the same number of rows
+  pooled,      ///< as per_block, with a normal law of their logits learned
+  per_latent,  ///< one correlation of all blocks for each column of the latents
+  per_block_and_latent  ///< an effect of each block and one of each column
 };
 
 struct BlocksOptions {
   BlockCorrelation correlation = BlockCorrelation::per_block;
-  /// p, the columns of the latents: how much they say about a correlation decides how
-  /// strongly it is pooled. Needed with BlockCorrelation::pooled only.
+  /// p, the columns of the latents. Needed where they have correlations of their own,
+  /// and with BlockCorrelation::pooled, where how much they say about a correlation
+  /// decides how strongly it is pooled.
   std::int64_t columns = 0;
 };
 

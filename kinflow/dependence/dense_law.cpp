@@ -325,7 +325,7 @@ at::Tensor DenseLaw::sample(const at::Tensor& parameters, std::int64_t columns,
 at::Tensor DenseLaw::covariance(const at::Tensor& parameters) const {
   const at::Tensor one = one_replica_here(parameters);
   if (component_count() == 1) {
-    return covariances(0, one).squeeze(0).squeeze(0).to(parameters.device());
+    return covariances(0, one).squeeze(0).to(parameters.device());
   }
   at::Tensor result = at::zeros({rows(), rows()}, one.options());
   for (std::size_t group = 0; group < groups_.size(); ++group) {
@@ -333,7 +333,7 @@ at::Tensor DenseLaw::covariance(const at::Tensor& parameters) const {
     result.index_put_({rows_in.unsqueeze(2), rows_in.unsqueeze(1)},
                       covariances(group, one).squeeze(0));
   }
-  return result.to(parameters.device());
+  return result.unsqueeze(0).to(parameters.device());
 }
 
 std::vector<DenseLaw::Observation> DenseLaw::observe(const at::Tensor& parameters,
@@ -398,7 +398,7 @@ ConditionalLaw DenseLaw::condition(const at::Tensor& parameters,
     const at::Tensor rows_in = given.rows.view({rest.size(0), rest.size(1)});
     for (std::int64_t c = 0; c < rest.size(0); ++c) fill(rows_in[c], rest[c]);
   }
-  return {alone.rows, alone.mean, result};
+  return {alone.rows, alone.mean, result.unsqueeze(0)};
 }
 
 ConditionalRows DenseLaw::condition_rows(const at::Tensor& parameters,
@@ -425,7 +425,7 @@ ConditionalRows DenseLaw::condition_rows(const at::Tensor& parameters,
   }
   const at::Device device = latents.device();
   return {unknown, mean.to(device).index_select(0, unknown),
-          variance.to(device).index_select(0, unknown)};
+          variance.to(device).index_select(0, unknown).unsqueeze(1)};
 }
 
 at::Tensor DenseLaw::sample_given(const at::Tensor& parameters,

@@ -56,7 +56,7 @@ Observation observe(const Dependence& dependence, const at::Tensor& parameters,
                     const at::Tensor& observed, const at::Tensor& unknown,
                     const at::Tensor& latents) {
   Observation result{observed, unknown, latents.to(at::kDouble),
-                     dependence.covariance(parameters), at::Tensor()};
+                     dependence.covariance(parameters)[0], at::Tensor()};
   at::Tensor info;
   std::tie(result.cholesky, info) =
       at::linalg_cholesky_ex(result.covariance_of(observed, observed));
@@ -110,6 +110,10 @@ at::Tensor LatentMemory::exchange_rows(const at::Tensor& rows,
   return previous;
 }
 
+at::Tensor Dependence::interpreted(const at::Tensor& parameters) const {
+  return checked_parameters(parameters);
+}
+
 double share_from_unconstrained(double unconstrained) {
   return std::clamp(1 / (1 + std::exp(-unconstrained)), kSmallestShare,
                     1 - kSmallestShare);
@@ -122,10 +126,14 @@ at::Tensor Dependence::quadratic(const at::Tensor& parameters,
   return (precision_times(parameters, latents) * latents).sum({1, 2});
 }
 
-at::Tensor Dependence::row_worth(const at::Tensor& parameters) const {
-  const auto ones = at::ones({parameters.size(0), rows(), 1},
+at::Tensor Dependence::row_worth_by_latent(const at::Tensor& parameters) const {
+  const auto ones = at::ones({parameters.size(0), rows(), distinct_latents()},
                              parameters.options().dtype(at::kDouble));
-  return precision_times(parameters, ones).squeeze(2);
+  return precision_times(parameters, ones);
+}
+
+at::Tensor Dependence::row_worth(const at::Tensor& parameters) const {
+  return row_worth_by_latent(parameters).mean(2);
 }
 
 at::Tensor Dependence::objective(const at::Tensor& parameters,
@@ -237,15 +245,16 @@ ConditionalLaw Dependence::condition(const at::Tensor& parameters,
       given.cholesky, given.covariance_of(given.observed, given.unknown),
       /*upper=*/false);
   return {given.unknown, at::mm(whitened_covariance.t(), whitened_latents),
-          given.covariance_of(given.unknown, given.unknown) -
-              at::mm(whitened_covariance.t(), whitened_covariance)};
+          (given.covariance_of(given.unknown, given.unknown) -
+           at::mm(whitened_covariance.t(), whitened_covariance))
+              .unsqueeze(0)};
 }
 
 ConditionalRows Dependence::condition_rows(const at::Tensor& parameters,
                                            const at::Tensor& observed,
                                            const at::Tensor& latents) const {
   const ConditionalLaw law = condition(parameters, observed, latents);
-  return {law.rows, law.mean, law.covariance.diagonal().clone()};
+  return {law.rows, law.mean, law.covariance.diagonal(0, 1, 2).t().contiguous()};
 }
 
 at::Tensor Dependence::sample_given(const at::Tensor& parameters,

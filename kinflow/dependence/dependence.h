@@ -58,18 +58,18 @@ class LatentMemory {
 double share_from_unconstrained(double unconstrained);
 
 /// The law of unknown rows given observed ones: each column of the unknown latents is
-/// normal with its column of `mean` and the common `covariance`.
+/// normal with its column of `mean` and its `covariance`.
 struct ConditionalLaw {
   at::Tensor rows;        ///< [m] int64, the unknown rows in increasing order
   at::Tensor mean;        ///< [m, p] float64
-  at::Tensor covariance;  ///< [m, m] float64
+  at::Tensor covariance;  ///< [L, m, m] float64, L as in distinct_latents()
 };
 
 /// The law of each unknown row by itself given all observed rows.
 struct ConditionalRows {
   at::Tensor rows;      ///< [m] int64, the unknown rows in increasing order
   at::Tensor mean;      ///< [m, p] float64
-  at::Tensor variance;  ///< [m] float64, the same in all columns
+  at::Tensor variance;  ///< [m, L] float64, L as in distinct_latents()
 };
 
 /// A copy in the CPU's memory, float64 and contiguous, for structures that loop over
@@ -82,6 +82,10 @@ at::Tensor on_cpu(const at::Tensor& tensor);
 /// their natural scale, one row for each of R replicas. Latents are [R, n, p] of any
 /// floating type; all algebra and all results are float64. With k = 0 the parameters
 /// are a [R, 0] tensor.
+///
+/// All columns of the latents have the same C, unless each has one of its own
+/// (per_latent.h). Then the structure knows p, and what follows is of all columns
+/// together: traces are sums over the columns, log det C is their mean.
 ///
 /// A structure lives on the device of the tensors that it was made from, and its
 /// arguments must be there too. Shapes are checked; that parameters lie inside their
@@ -96,14 +100,24 @@ class Dependence {
   /// Short name used in model files: "independent", "blocks", "relationship".
   virtual std::string kind() const = 0;
 
-  /// log det C: [R].
+  /// L: how many columns of the latents have a C of their own. 1 where all have the
+  /// same, for any number of columns; p where each has its own.
+  virtual std::int64_t distinct_latents() const { return 1; }
+  /// The numbers that the parameters stand for, which a model keeps and a person reads:
+  /// [R, q]. The default is the parameters themselves.
+  virtual at::Tensor interpreted(const at::Tensor& parameters) const;
+
+  /// log det C, the mean over the columns: [R].
   virtual at::Tensor log_det(const at::Tensor& parameters) const = 0;
   /// C^-1 U: [R, n, p].
   virtual at::Tensor precision_times(const at::Tensor& parameters,
                                      const at::Tensor& latents) const = 0;
   /// What each row is worth, C^-1 1: [R, n]. The sum is the number of independent rows
-  /// that tell as much about a mean; weights of generalised least squares.
+  /// that tell as much about a mean; weights of generalised least squares. The mean
+  /// over the columns.
   at::Tensor row_worth(const at::Tensor& parameters) const;
+  /// The same of each column: [R, n, L].
+  at::Tensor row_worth_by_latent(const at::Tensor& parameters) const;
   /// tr(U' C^-1 U): [R].
   virtual at::Tensor quadratic(const at::Tensor& parameters,
                                const at::Tensor& latents) const;
@@ -189,7 +203,7 @@ class Dependence {
   /// @param parameters [k], one replica
   virtual at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
                             Random& random) const = 0;
-  /// C as a dense [n, n] float64 matrix, for oracles and small problems.
+  /// C as dense float64 matrices [L, n, n], for oracles and small problems.
   /// @param parameters [k]
   virtual at::Tensor covariance(const at::Tensor& parameters) const = 0;
   /// Law of all other rows given the latents of some rows, from the dense C: O(n^2)

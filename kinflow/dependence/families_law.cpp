@@ -163,9 +163,9 @@ at::Tensor Families::covariance(const at::Tensor& parameters) const {
   for (const Component& component : components_) {
     const at::Tensor rows_in = component_rows(component);
     result.index_put_({rows_in.unsqueeze(1), rows_in.unsqueeze(0)},
-                      component_law(component).covariance(one));
+                      component_law(component).covariance(one)[0]);
   }
-  return result.to(parameters.device());
+  return result.unsqueeze(0).to(parameters.device());
 }
 
 std::vector<Families::Observed> Families::observed_components(
@@ -206,7 +206,7 @@ ConditionalLaw Families::condition(const at::Tensor& parameters,
     const at::Tensor to =
         place.index_select(0, component_rows(component).index_select(0, law.rows));
     mean.index_copy_(0, to, law.mean);
-    covariance.index_put_({to.unsqueeze(1), to.unsqueeze(0)}, law.covariance);
+    covariance.index_put_({to.unsqueeze(1), to.unsqueeze(0)}, law.covariance[0]);
   };
   for (const Observed& part : observed_components(observed.cpu().contiguous())) {
     fill(part.component, at::tensor(part.places, at::kLong),
@@ -217,7 +217,7 @@ ConditionalLaw Families::condition(const at::Tensor& parameters,
     fill(number, at::empty({0}, at::kLong), at::empty({0, known.size(1)}, at::kDouble));
   }
   const at::Device device = latents.device();
-  return {unknown.to(device), mean.to(device), covariance.to(device)};
+  return {unknown.to(device), mean.to(device), covariance.unsqueeze(0).to(device)};
 }
 
 ConditionalRows Families::condition_rows(const at::Tensor& parameters,
@@ -293,7 +293,7 @@ ConditionalRows Families::condition_rows(const at::Tensor& parameters,
   }
   const at::Device device = latents.device();
   return {unknown.to(device), mean.index_select(0, unknown).to(device),
-          variance.index_select(0, unknown).to(device)};
+          variance.index_select(0, unknown).unsqueeze(1).to(device)};
 }
 
 at::Tensor Families::sample_given(const at::Tensor& parameters,

@@ -74,7 +74,7 @@ at::Tensor Independent::sample(const at::Tensor& parameters, std::int64_t column
 }
 
 at::Tensor Independent::covariance(const at::Tensor& parameters) const {
-  return at::eye(rows(), checked_one_replica(parameters).options());
+  return at::eye(rows(), checked_one_replica(parameters).options()).unsqueeze(0);
 }
 
 ConditionalRows Independent::condition_rows(const at::Tensor& parameters,
@@ -84,7 +84,7 @@ ConditionalRows Independent::condition_rows(const at::Tensor& parameters,
   const at::Tensor unknown = checked_unknown_rows(observed, latents);
   const auto numbers = latents.options().dtype(at::kDouble);
   return {unknown, at::zeros({unknown.size(0), latents.size(1)}, numbers),
-          at::ones({unknown.size(0)}, numbers)};
+          at::ones({unknown.size(0), 1}, numbers)};
 }
 
 }  // namespace kinflow

@@ -16,6 +16,7 @@
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/dependence/minimize.h"
+#include "kinflow/dependence/per_latent.h"
 #include "kinflow/dependence/placement.h"
 
 namespace kinflow {
@@ -353,7 +354,7 @@ DependenceInference infer(const Dependence& law, const at::Tensor& latents,
       add_joint_errors(fit, result);
     }
     has_looked_for_errors = true;
-    if (const auto* blocks = dynamic_cast<const Blocks*>(&law)) {
+    if (const auto* blocks = blocks_of(law)) {
       const Blocks shared(blocks->block_of_row(),
                           {.correlation = BlockCorrelation::shared});
       const Fit of_shared =

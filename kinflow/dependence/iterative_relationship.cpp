@@ -433,7 +433,8 @@ at::Tensor IterativeRelationship::covariance(const at::Tensor& parameters) const
   const at::Tensor all =
       at::arange(rows(), at::TensorOptions(relationship_->device()).dtype(at::kLong));
   const at::Tensor matrix = relationship_->block(all, all).to(lambda.device());
-  return lambda * at::eye(rows(), lambda.options()) + (1 - lambda) * matrix;
+  return (lambda * at::eye(rows(), lambda.options()) + (1 - lambda) * matrix)
+      .unsqueeze(0);
 }
 
 }  // namespace kinflow

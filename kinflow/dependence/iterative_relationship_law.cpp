@@ -154,7 +154,7 @@ ConditionalLaw IterativeRelationship::condition(const at::Tensor& parameters,
   const at::Tensor explained = regress(given, between);
   const at::Device device = latents.device();
   return {given.unknown.to(device), regress(given, given.latents).to(device),
-          (own - 0.5 * (explained + explained.t())).to(device)};
+          (own - 0.5 * (explained + explained.t())).unsqueeze(0).to(device)};
 }
 
 ConditionalRows IterativeRelationship::condition_rows(const at::Tensor& parameters,
@@ -172,7 +172,7 @@ ConditionalRows IterativeRelationship::condition_rows(const at::Tensor& paramete
   }
   const at::Device device = latents.device();
   return {given.unknown.to(device), regress(given, given.latents).to(device),
-          at::cat(variances).to(device)};
+          at::cat(variances).unsqueeze(1).to(device)};
 }
 
 at::Tensor IterativeRelationship::sample_given(const at::Tensor& parameters,

@@ -200,7 +200,9 @@ at::Tensor MarkovTime::covariance(const at::Tensor& parameters) const {
   const at::Tensor distance = (times_.unsqueeze(0) - times_.unsqueeze(1)).abs();
   const at::Tensor common =
       (1 - setting.own_share) * (-setting.decay_rate * distance).exp();
-  return (common + setting.own_share * at::eye(rows(), at::kDouble)).to(one.device());
+  return (common + setting.own_share * at::eye(rows(), at::kDouble))
+      .unsqueeze(0)
+      .to(one.device());
 }
 
 at::Tensor MarkovTime::common_covariance_times(const Setting& setting,
@@ -257,7 +259,7 @@ ConditionalLaw MarkovTime::condition(const at::Tensor& parameters,
   const at::Tensor covariance =
       common_with_unknown(time.squeeze(0)) + at::diag(own) - explained;
   const at::Device device = latents.device();
-  return {unknown.to(device), mean.to(device), covariance.to(device)};
+  return {unknown.to(device), mean.to(device), covariance.unsqueeze(0).to(device)};
 }
 
 at::Tensor MarkovTime::state_variances(const Setting& setting,
@@ -303,7 +305,7 @@ ConditionalRows MarkovTime::condition_rows(const at::Tensor& parameters,
   const at::Tensor variance = state_variances(setting, seen) + setting.own_share;
   const at::Device device = latents.device();
   return {unknown, mean.to(device).index_select(0, unknown),
-          variance.to(device).index_select(0, unknown)};
+          variance.to(device).index_select(0, unknown).unsqueeze(1)};
 }
 
 at::Tensor MarkovTime::sample_given(const at::Tensor& parameters,

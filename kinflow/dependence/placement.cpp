@@ -17,7 +17,7 @@ constexpr double kTurnsEnd = 1e-7;
 Placement place(const Dependence& law, const at::Tensor& parameters,
                 const at::Tensor& latents) {
   const at::Tensor all = latents.to(at::kDouble);
-  const at::Tensor worth = law.row_worth(parameters).unsqueeze(2);
+  const at::Tensor worth = law.row_worth_by_latent(parameters);
   const at::Tensor mean = (worth * all).sum(1, true) / worth.sum(1, true);
   const at::Tensor centred = all - mean;
   const at::Tensor variance =

@@ -258,10 +258,11 @@ at::Tensor Relationship::covariance(const at::Tensor& parameters) const {
   const at::Tensor one = checked_one_replica(parameters);
   const at::Tensor variance = variances(one.unsqueeze(0));
   if (is_complete()) {
-    return at::mm(eigenvectors() * variance.t(), eigenvectors().t());
+    return at::mm(eigenvectors() * variance.t(), eigenvectors().t()).unsqueeze(0);
   }
-  return at::mm(eigenvectors() * ((1 - one) * eigenvalues()), eigenvectors().t()) +
-         one * at::eye(rows(), one.options());
+  return (at::mm(eigenvectors() * ((1 - one) * eigenvalues()), eigenvectors().t()) +
+          one * at::eye(rows(), one.options()))
+      .unsqueeze(0);
 }
 
 Relationship::FactorLaw Relationship::factors_given(const at::Tensor& parameters,
@@ -293,7 +294,7 @@ ConditionalLaw Relationship::condition(const at::Tensor& parameters,
       at::linalg_solve_triangular(factors.root, loading.t(), /*upper=*/false);
   const at::Tensor own = checked_one_replica(parameters).expand({loading.size(0)});
   return {factors.unknown, at::mm(loading, factors.mean),
-          at::mm(whitened.t(), whitened) + at::diag(own)};
+          (at::mm(whitened.t(), whitened) + at::diag(own)).unsqueeze(0)};
 }
 
 ConditionalRows Relationship::condition_rows(const at::Tensor& parameters,
@@ -305,7 +306,7 @@ ConditionalRows Relationship::condition_rows(const at::Tensor& parameters,
     const at::Tensor whitened =
         at::linalg_solve_triangular(factors.root, loading.t(), /*upper=*/false);
     return {factors.unknown, at::mm(loading, factors.mean),
-            whitened.square().sum(0) + checked_one_replica(parameters)};
+            (whitened.square().sum(0) + checked_one_replica(parameters)).unsqueeze(1)};
   }
   const at::Tensor unknown = checked_unknown_rows(observed, latents);
   const at::Tensor variance =
@@ -329,7 +330,7 @@ ConditionalRows Relationship::condition_rows(const at::Tensor& parameters,
     const at::Tensor lower = factor(at::mm(scaled, unseen.t()));
     return {unknown,
             -at::cholesky_solve(at::mm(scaled, at::mm(seen.t(), known)), lower),
-            at::cholesky_inverse(lower).diagonal().clone()};
+            at::cholesky_inverse(lower).diagonal().clone().unsqueeze(1)};
   }
   const at::Tensor scaled = seen * variance;
   const at::Tensor lower = factor(at::mm(scaled, seen.t()));
@@ -338,7 +339,7 @@ ConditionalRows Relationship::condition_rows(const at::Tensor& parameters,
   const at::Tensor whitened_latents =
       at::linalg_solve_triangular(lower, known, /*upper=*/false);
   return {unknown, at::mm(whitened.t(), whitened_latents),
-          at::mv(unseen.square(), variance) - whitened.square().sum(0)};
+          (at::mv(unseen.square(), variance) - whitened.square().sum(0)).unsqueeze(1)};
 }
 
 at::Tensor Relationship::sample_given(const at::Tensor& parameters,

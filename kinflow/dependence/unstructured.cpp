@@ -170,7 +170,7 @@ at::Tensor Unstructured::covariance(const at::Tensor& parameters) const {
       factor(checked_one_replica(parameters).unsqueeze(0)).squeeze(0);
   const at::Tensor inverse = at::linalg_solve_triangular(
       lower, at::eye(rows_, lower.options()), /*upper=*/false);
-  return at::mm(inverse, inverse.t());
+  return at::mm(inverse, inverse.t()).unsqueeze(0);
 }
 
 }  // namespace kinflow

@@ -8,6 +8,7 @@
 
 #include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/core/error.h"
+#include "kinflow/dependence/per_latent.h"
 #include "kinflow/flow/density.h"
 
 namespace kinflow {
@@ -26,14 +27,18 @@ Likelihood summarize(const at::Tensor& density, const TableRows& rows) {
 // log p of latents [m, p] under a conditional law.
 double dense_log_density(const ConditionalLaw& law, const at::Tensor& latents) {
   const auto [root, info] = at::linalg_cholesky_ex(law.covariance);
-  if (info.item<int>() != 0) {
+  if (info.any().item<bool>()) {
     throw NumericalError(
         "the covariance of the rows given the observed ones is not positive definite");
   }
+  // With one covariance for all columns these are the right sides of one system.
+  const auto distinct = root.size(0);
+  const auto right = (latents - law.mean).t().reshape({distinct, -1, latents.size(0)});
   const auto whitened =
-      at::linalg_solve_triangular(root, latents - law.mean, /*upper=*/false);
+      at::linalg_solve_triangular(root, right.transpose(1, 2), /*upper=*/false);
   return (standard_normal_log_density(whitened).sum() -
-          static_cast<double>(latents.size(1)) * root.diagonal().log().sum())
+          static_cast<double>(latents.size(1)) *
+              root.diagonal(0, 1, 2).log().sum(1).mean())
       .item<double>();
 }
 
@@ -71,7 +76,7 @@ at::Tensor first_log_densities(const RowLaws& laws, const LatentResult& first) {
   return for_members(laws, [&](const RowLaw& own, std::int64_t member) {
     const auto latents = of_member(first, member);
     const auto covariance =
-        own.law->covariance(own.parameters).narrow(0, 0, count).narrow(1, 0, count);
+        own.law->covariance(own.parameters).narrow(1, 0, count).narrow(2, 0, count);
     return dense_log_density({.rows = {},
                               .mean = at::zeros_like(latents.latents),
                               .covariance = covariance},
@@ -86,10 +91,24 @@ at::Tensor row_log_density_given(const RowLaw& own, const at::Tensor& known,
   const auto given = own.law->condition_rows(
       own.parameters, at::arange(known.size(0), at::kLong), known);
   const auto deviation = given.variance.sqrt();
-  return standard_normal_log_density((latents.latents - given.mean) /
-                                     deviation.unsqueeze(1)) -
-         static_cast<double>(latents.latents.size(1)) * deviation.log() +
+  return standard_normal_log_density((latents.latents - given.mean) / deviation) -
+         static_cast<double>(latents.latents.size(1)) * deviation.log().mean(1) +
          latents.log_abs_det;
+}
+
+// The joint log-densities of the given rows of each block under each member, [K, B].
+at::Tensor block_log_densities(const RowLaws& laws, const at::Tensor& rows,
+                               const LatentResult& latents) {
+  std::vector<at::Tensor> of_members;
+  for (std::size_t i = 0; i < laws.size(); ++i) {
+    const auto& own = laws[i];
+    const auto member = of_member(latents, static_cast<std::int64_t>(i));
+    of_members.push_back(
+        log_density_by_block(*own.law, own.parameters, rows, member.latents)
+            .index_add(0, blocks_of(*own.law)->block_of_row().index_select(0, rows),
+                       member.log_abs_det));
+  }
+  return at::stack(of_members);
 }
 
 }  // namespace
@@ -135,7 +154,13 @@ Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
       summarize(mixture_log_density(standard_normal_log_density(latents.latents) +
                                     latents.log_abs_det),
                 rows);
-  if (laws != nullptr) {
+  if (laws != nullptr && blocks_of(*laws->front().law) != nullptr) {
+    result.joint_log_density_nats =
+        finite_joint(mixture_log_density(
+                         block_log_densities(
+                             *laws, at::arange(rows.data.size(0), at::kLong), latents))
+                         .sum());
+  } else if (laws != nullptr) {
     result.joint_log_density_nats =
         finite_joint(mixture_log_density(joint_log_densities(*laws, latents)));
   }
@@ -152,16 +177,32 @@ at::Tensor member_log_weights(const LatentResult& observed, const RowLaws& laws,
   return densities.log_softmax(0);
 }
 
+at::Tensor member_log_weights_by_block(const LatentResult& observed,
+                                       const RowLaws& laws) {
+  return block_log_densities(laws, at::arange(observed.latents.size(1), at::kLong),
+                             observed)
+      .log_softmax(0);
+}
+
 Likelihood evaluate_given(const Model& model, const TableRows& observed,
                           const TableRows& rows, const RowLaws& laws,
                           const RowLaws* observed_laws) {
   const auto known = model.member_latents(observed.data, observed.context);
   const auto latents = model.member_latents(rows.data, rows.context);
-  at::Tensor weights, joint;
-  if (observed_laws != nullptr) {
-    const LatentResult all{
-        .latents = at::cat({known.latents, latents.latents}, 1),
-        .log_abs_det = at::cat({known.log_abs_det, latents.log_abs_det}, 1)};
+  const LatentResult all{
+      .latents = at::cat({known.latents, latents.latents}, 1),
+      .log_abs_det = at::cat({known.log_abs_det, latents.log_abs_det}, 1)};
+  at::Tensor weights, joint;  // [K] or [K, m]
+  if (const auto* blocks = blocks_of(*laws.front().law)) {
+    const auto observed_count = observed.data.size(0);
+    const auto densities =
+        block_log_densities(laws, at::arange(observed_count, at::kLong), known);
+    const auto of_all =
+        block_log_densities(laws, at::arange(blocks->rows(), at::kLong), all);
+    joint = (of_all.logsumexp(0) - densities.logsumexp(0)).sum();
+    weights = densities.log_softmax(0).index_select(
+        1, blocks->block_of_row().slice(0, observed_count));
+  } else if (observed_laws != nullptr) {
     const auto densities = joint_log_densities(*observed_laws, known);
     weights = densities.log_softmax(0);
     joint = joint_log_densities(laws, all).logsumexp(0) - densities.logsumexp(0);
@@ -183,8 +224,8 @@ Likelihood evaluate_given(const Model& model, const TableRows& observed,
                                               known.latents[member],
                                               of_member(latents, member)));
   }
-  auto result =
-      summarize((at::stack(densities) + weights.unsqueeze(1)).logsumexp(0), rows);
+  auto result = summarize(
+      (at::stack(densities) + weights.view({model.members(), -1})).logsumexp(0), rows);
   result.joint_log_density_nats = finite_joint(joint);
   return result;
 }

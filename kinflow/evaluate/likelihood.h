@@ -41,7 +41,8 @@ Likelihood likelihood_of(const RunningMean& log_density, std::int64_t columns);
 void check_finite_density(const at::Tensor& density, const TableRows& rows);
 
 /// Scores rows under the mixture of the model's members, and all of them together under
-/// the mixture of the members' joint laws, where these are given.
+/// the mixture of the members' joint laws, where these are given. Blocks are drawn from
+/// the mixture one by one; with other structures one member is behind all rows.
 Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
                                const RowLaws* laws = nullptr);
 
@@ -54,8 +55,14 @@ Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
 at::Tensor member_log_weights(const LatentResult& observed, const RowLaws& laws,
                               const RowLaws* observed_laws);
 
+/// The same for every block of laws of blocks, by its own observed rows: [K, B].
+/// @param observed  the first rows of the laws
+at::Tensor member_log_weights_by_block(const LatentResult& observed,
+                                       const RowLaws& laws);
+
 /// Scores rows given observed ones: single rows given all observed rows, and all rows
-/// together given these. Members count by their weights given the observed rows.
+/// together given these. Members count by their weights given the observed rows, in
+/// every block by those of its own.
 /// @param laws, observed_laws  as in member_log_weights()
 Likelihood evaluate_given(const Model& model, const TableRows& observed,
                           const TableRows& rows, const RowLaws& laws,

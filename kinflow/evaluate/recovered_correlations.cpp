@@ -20,8 +20,9 @@ RepeatedBlocks repeated_blocks(const Simulation& simulation) {
 std::vector<double> correlations_of(const LearnedDependence& learned,
                                     const std::vector<std::string>& labels) {
   std::unordered_map<std::string, double> known;
+  const auto correlations = learned.mean_parameters();
   for (std::size_t i = 0; i < learned.labels.size(); ++i) {
-    known[learned.labels[i]] = learned.parameters.at(i);
+    known[learned.labels[i]] = correlations.at(i);
   }
   std::vector<double> found;
   for (const auto& label : labels) {

@@ -11,13 +11,13 @@
 
 namespace kinflow {
 
-/// Rows that depend on each other by the laws of the model's members. One member,
-/// picked at random, is the source of all rows.
+/// Rows that depend on each other by the laws of the model's members. A member picked
+/// at random is the source of all rows, or with blocks one of each block.
 at::Tensor sample_dependent(const Model& model, const RowLaws& laws,
                             const at::Tensor& context, Random& random);
 
 /// Further rows given observed ones, all from one member, picked with the weights that
-/// the members have given the observed rows.
+/// the members have given the observed rows; with blocks those of each block from one.
 /// @param laws, observed_laws  as in member_log_weights()
 /// @param context  of the further rows
 at::Tensor sample_given(const Model& model, const TableRows& observed,

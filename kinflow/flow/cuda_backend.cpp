@@ -34,10 +34,12 @@ std::shared_ptr<const FusedFlowCuda> kernels_for(const Flow& flow) {
   static std::mutex mutex;
   // Never destroyed: the CUDA runtime may end before static objects do.
   static auto& kept = *new std::map<std::string, std::shared_ptr<const FusedFlowCuda>>;
-  const auto key = fmt::format(
-      "{} {} {} {} {} {} {} {} {}", static_cast<int>(options.kind), options.dimension,
-      options.context, options.layers, fmt::join(options.hidden, "-"), options.bins,
-      options.bound, static_cast<int>(options.permutation), options.permutation_seed);
+  const auto key =
+      fmt::format("{} {} {} {} {} {} {} {} {} {}", static_cast<int>(options.kind),
+                  options.dimension, options.context, options.layers,
+                  fmt::join(options.hidden, "-"), options.bins, options.bound,
+                  static_cast<int>(options.permutation), options.permutation_seed,
+                  options.latent_map);
   const std::lock_guard lock(mutex);
   if (kept.size() >= kMostKept && kept.count(key) == 0) kept.clear();
   auto& kernels = kept[key];

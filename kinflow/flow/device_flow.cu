@@ -30,8 +30,9 @@ struct Layout {
 // arithmetic in int.
 bool is_small(const FlowPlan& plan) {
   const auto fits = [](std::int64_t count) { return count <= 1 << 14; };
-  bool small = plan.parameters < (std::int64_t{1} << 30) && fits(plan.dimension) &&
-               fits(plan.context) && fits(plan.parameters_per_column);
+  bool small = plan.latent_map < 0 && plan.parameters < (std::int64_t{1} << 30) &&
+               fits(plan.dimension) && fits(plan.context) &&
+               fits(plan.parameters_per_column);
   for (const auto& coupling : plan.couplings) {
     for (const auto& linear : coupling.linears) {
       small = small && fits(linear.inputs) && fits(linear.outputs);

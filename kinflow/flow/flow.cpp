@@ -2,11 +2,13 @@
 #include "kinflow/flow/flow.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "kinflow/core/random.h"
 #include "kinflow/flow/activation_norm.h"
 #include "kinflow/flow/coupling.h"
+#include "kinflow/flow/latent_map.h"
 #include "kinflow/flow/rational_quadratic_spline.h"
 
 namespace kinflow {
@@ -38,6 +40,10 @@ Flow::Flow(const FlowOptions& options, const std::vector<std::uint64_t>& seeds,
     }
   }
 
+  if (options.latent_map) {
+    layers_.push_back(std::make_unique<LatentMap>(replicas, options.dimension));
+  }
+
   std::vector<at::Tensor> initial, decays;
   std::vector<at::Tensor*> owners;
   std::int64_t offset = 0;
@@ -65,6 +71,15 @@ Flow::Flow(const FlowOptions& options, const std::vector<std::uint64_t>& seeds,
                           .requires_grad_());
     *owners[i] = leaves_.back();
   }
+}
+
+void Flow::start_latent_map(const at::Tensor& map) {
+  const c10::NoGradGuard no_grad;
+  const auto& slot = slots_.back();
+  values_.narrow(1, slot.offset, slot.count)
+      .copy_(latent_map_factors(map)
+                 .reshape({1, slot.count})
+                 .expand({replicas(), slot.count}));
 }
 
 at::Tensor Flow::gradient_of(const at::Tensor& scalar) const {

@@ -35,6 +35,9 @@ class Flow {
 
   at::Tensor& values() { return values_; }
   const at::Tensor& values() const { return values_; }
+  /// Lets the last linear map of every replica be that of latent_map_factors().
+  /// @param map [p, p], of a flow that has one
+  void start_latent_map(const at::Tensor& map);
   /// 1 where weight decay applies and 0 elsewhere, [1, P].
   const at::Tensor& decay_mask() const { return decay_mask_; }
   /// Gradient of a scalar in values(), [R, P]; the scalar comes from to_latent() of

@@ -24,6 +24,9 @@ struct FlowOptions {
   double bound = 5;  ///< splines act on [-bound, bound] and are the identity outside
   Permutation permutation = Permutation::alternating;
   std::uint64_t permutation_seed = 0;  ///< for random permutations
+  /// A linear map of all columns at the end, for latents that differ in their
+  /// dependence.
+  bool latent_map = false;
 };
 
 /// The least share of rows with one value that makes a column too discrete for a flow:

@@ -49,6 +49,10 @@ double parameter_count(const FlowOptions& options) {
     total += (width + 1) * mapped * per_column;
     if (!spline) total += 2 * static_cast<double>(options.dimension);
   }
+  if (options.latent_map) {
+    total +=
+        static_cast<double>(options.dimension) * static_cast<double>(options.dimension);
+  }
   return total;
 }
 
@@ -89,6 +93,9 @@ FlowPlan make_plan(const FlowOptions& options) {
       coupling.shift = take(options.dimension);
     }
     plan.couplings.push_back(std::move(coupling));
+  }
+  if (options.latent_map) {
+    plan.latent_map = take(options.dimension * options.dimension);
   }
   return plan;
 }

@@ -38,6 +38,9 @@ struct FlowPlan {
   std::int64_t parameters_per_column =
       0;                        ///< outputs of a conditioner per mapped column
   std::int64_t parameters = 0;  ///< P
+  /// The last linear map, [p, p] with L below the diagonal, U above it, and the
+  /// logarithms of U's diagonal on it; -1 without.
+  std::int64_t latent_map = -1;
   std::vector<CouplingPlan> couplings;
 };
 

@@ -137,12 +137,19 @@ struct FusedFlow<Real>::Kernels {
            .coupling_count = static_cast<std::int64_t>(plan.couplings.size()),
            .workspace = 0,
            .widest = 0,
-           .parameters = plan.parameters};
+           .parameters = plan.parameters,
+           .latent_map = plan.latent_map};
     for (const auto& coupling : plan.couplings) add(coupling);
     for (std::size_t i = 0; i < couplings.size(); ++i) {
       couplings[i].linears = linears[i].data();
     }
     raw.couplings = couplings.data();
+  }
+
+  // Numbers that training keeps of a tile.
+  std::int64_t kept() const {
+    return raw.coupling_count * raw.workspace +
+           (plan.latent_map >= 0 ? 2 * plan.dimension * kTileRows : 0);
   }
 
   void add(const CouplingPlan& coupling) {
@@ -254,7 +261,7 @@ void FusedBatch<Real>::reserve(std::int64_t rows, std::int64_t threads) {
       vector.resize(static_cast<std::size_t>(size));
     }
   };
-  at_least(workspace_, tiles * k.raw.coupling_count * k.raw.workspace);
+  at_least(workspace_, tiles * k.kept());
   at_least(scratch_,
            threads * (TileArrays<Real>(k.plan).end + 3 * k.raw.widest * kTileRows));
   if (!adds_in_place(tiles, threads)) {
@@ -270,7 +277,7 @@ void FusedBatch<Real>::to_latent(const Real* values, const RowSet<Real>& rows,
   const std::int64_t tiles = tiles_of(count_);
   const std::int64_t own = TileArrays<Real>(k.plan).end;
   const std::int64_t per_thread = own + 3 * k.raw.widest * kTileRows;
-  const std::int64_t per_tile = k.raw.coupling_count * k.raw.workspace;
+  const std::int64_t per_tile = k.kept();
   reserve(count_, workers.threads());
   workers.run(tiles, [&](std::int64_t i, std::int64_t thread) {
     const auto first = i * kTileRows;
@@ -291,7 +298,7 @@ void FusedBatch<Real>::gradient(const Real* values, const Real* latent_slopes,
   const std::int64_t tiles = tiles_of(count_);
   const std::int64_t own = TileArrays<Real>(k.plan).end;
   const std::int64_t per_thread = own + 3 * k.raw.widest * kTileRows;
-  const std::int64_t per_tile = k.raw.coupling_count * k.raw.workspace;
+  const std::int64_t per_tile = k.kept();
   const std::int64_t groups = groups_of(tiles);
   const bool is_plain = adds_in_place(tiles, workers.threads());
   const RowSet<Real> slopes{.data = latent_slopes, .count = count_};

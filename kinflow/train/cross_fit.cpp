@@ -17,6 +17,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/version.h"
+#include "kinflow/dependence/per_latent.h"
 #include "kinflow/dependence/placement.h"
 #include "kinflow/flow/density.h"
 #include "kinflow/train/fit_inference.h"
@@ -163,11 +164,31 @@ std::unique_ptr<TrainingGroup> refit_or_warn(const CrossFit& fit, const Choice& 
   }
 }
 
+// The most likely parameters for every member, where each latent has its own: the
+// latents of one flow are not those of another. They are of all rows, most of which the
+// member was trained on.
+std::vector<at::Tensor> parameters_of_members(const CrossFit& fit,
+                                              const Members& members,
+                                              const at::Tensor& start, Logger& logger) {
+  std::vector<at::Tensor> all;
+  const auto& rows = fit.rows.train;
+  for (std::size_t fold = 0; fold < members.size(); ++fold) {
+    for (const auto& part : fit.groups.parts_of_model(fold, members[fold])) {
+      const auto latents = part.latents(rows.data, rows.context).latents;
+      for (std::int64_t member = 0; member < part.members(); ++member) {
+        all.push_back(likely_parameters(fit.dependence, fit.request, latents[member],
+                                        start, logger));
+      }
+    }
+  }
+  return all;
+}
+
 // The mean NLL of held-out rows by what they are worth, and its error by units.
+// @param parameters  [m, k], whose mean worth counts
 CrossValidation cross_validate(const CrossFit& fit, const at::Tensor& log_densities,
                                const at::Tensor& parameters) {
-  const auto worth =
-      fit.dependence.law->row_worth(parameters.unsqueeze(0)).squeeze(0).cpu();
+  const auto worth = fit.dependence.law->row_worth(parameters).mean(0).cpu();
   CrossValidation result{.folds = fit.plan.folds,
                          .units = fit.plan.units,
                          .worth_of_rows = worth.sum().item<double>(),
@@ -197,7 +218,7 @@ constexpr double kFewRows = 50;
 std::optional<Calibration> spread_of_location(const CrossFit& fit,
                                               const CrossValidation& scores,
                                               const at::Tensor& latents,
-                                              const at::Tensor& parameters,
+                                              const std::vector<at::Tensor>& parameters,
                                               std::int64_t members, Logger& logger) {
   const double worth = scores.worth_of_rows;
   if (!(worth > 0 && worth < kFewRows)) return {};
@@ -206,8 +227,14 @@ std::optional<Calibration> spread_of_location(const CrossFit& fit,
       "density of a new row is spread over where it may lie, and the NLL of rows that "
       "are related to none of these may be far above the cross-validated one",
       worth));
-  const auto placement = place(*fit.dependence.law, parameters.unsqueeze(0),
-                               latents.to(parameters.device()).unsqueeze(0));
+  // Members with latents of their own have no location and scale in common.
+  auto placement = Placement{.mean = at::zeros({1, latents.size(1)}, at::kDouble),
+                             .deviation = at::ones({1, latents.size(1)}, at::kDouble)};
+  if (parameters.size() == 1) {
+    const auto& shared = parameters.front();
+    placement = place(*fit.dependence.law, shared.unsqueeze(0),
+                      latents.to(shared.device()).unsqueeze(0));
+  }
   const auto for_each = [&](const at::Tensor& numbers) {
     return numbers.cpu().expand({members, latents.size(1)}).contiguous();
   };
@@ -233,19 +260,27 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
                                .start(fit.request.data.dependence,
                                       plan_replicas(fit.request).front().options)[0]
                                .to(find_device(fit.request.device));
-  const auto parameters =
-      likely_parameters(fit.dependence, fit.request, held_out.latents.latents, start,
-                        logger, {.location_and_scale_are_known = false});
+  const bool has_own_latents =
+      dynamic_cast<const FoldedLatents*>(fit.dependence.law.get()) != nullptr;
+  std::vector<at::Tensor> parameters;
+  if (has_own_latents) {
+    parameters = parameters_of_members(fit, members, start, logger);
+  } else {
+    parameters.push_back(likely_parameters(fit.dependence, fit.request,
+                                           held_out.latents.latents, start, logger,
+                                           {.location_and_scale_are_known = false}));
+  }
 
-  FitResult result{.model = {.columns = fit.rows.columns,
-                             .context_columns = fit.request.data.context,
-                             .context_levels = fit.rows.train.context_levels,
-                             .parts = {},
-                             .dependence = fit.dependence.with_parameters(parameters),
-                             .record = {}},
-                   .epochs = fit.groups.epochs(fit.run),
-                   .best_epoch = choice.epoch,
-                   .valid_score = fit.valid_score};
+  FitResult result{
+      .model = {.columns = fit.rows.columns,
+                .context_columns = fit.request.data.context,
+                .context_levels = fit.rows.train.context_levels,
+                .parts = {},
+                .dependence = fit.dependence.with_parameters(parameters.front()),
+                .record = {}},
+      .epochs = fit.groups.epochs(fit.run),
+      .best_epoch = choice.epoch,
+      .valid_score = fit.valid_score};
   auto& model = result.model;
   model.minus_nine = fit.rows.minus_nine;
   if (on_all_rows) model.map = on_all_rows->part_of_model({0});
@@ -268,8 +303,13 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
   }
   model.further_parameters.assign(static_cast<std::size_t>(model.members() - 1),
                                   model.dependence.parameters);
+  for (std::size_t i = 1; i < parameters.size(); ++i) {
+    model.further_parameters[i - 1] =
+        fit.dependence.with_parameters(parameters[i]).parameters;
+  }
   result.valid_nll_nats = score;
-  result.cross_validation = cross_validate(fit, held_out.log_densities, parameters);
+  result.cross_validation =
+      cross_validate(fit, held_out.log_densities, at::stack(parameters));
   const auto& validated = *result.cross_validation;
   model.calibration = spread_of_location(fit, validated, held_out.latents.latents,
                                          parameters, model.members(), logger);
@@ -297,8 +337,15 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
                     {"worth_of_rows", validated.worth_of_rows},
                     {"held_out", fit.plan.note}}},
                   {"map", {{"replica", choice.number}, {"epochs", choice.epoch}}}};
-  if (fit.request.inference) {
-    add_inference(fit.dependence, parameters, held_out.latents, model, logger);
+  if (fit.request.inference && !has_own_latents) {
+    add_inference(fit.dependence, parameters.front(), held_out.latents, model, logger);
+  } else if (fit.request.inference && model.map) {
+    // The latents that `transform` gives.
+    const auto found = model.map->latents(fit.rows.train.data, fit.rows.train.context);
+    add_inference(fit.dependence, start,
+                  {.latents = found.latents[0], .log_abs_det = found.log_abs_det[0]},
+                  model, logger);
+    model.record["inference"]["flow"] = "of all rows";
   }
   return result;
 }

@@ -15,6 +15,7 @@
 
 #include "kinflow/core/cuda_memory.h"
 #include "kinflow/dependence/block_replica.h"
+#include "kinflow/dependence/per_latent.h"
 #include "kinflow/flow/fused_cuda.h"
 #include "kinflow/train/epoch_cuda.h"
 #include "kinflow/train/images/image_kernels_cuda.h"
@@ -309,7 +310,11 @@ std::unique_ptr<ReplicaTraining> make_cuda_training(
     TrainingState& state, const Dependence& dependence, const Blocks* blocks,
     const at::Tensor& data, const at::Tensor& context,
     const std::vector<TrainOptions>& options) {
-  if (!takes(state.flow)) return nullptr;
+  // The kernels know correlations that all latents share.
+  if (!takes(state.flow) ||
+      dynamic_cast<const FoldedLatents*>(&dependence) != nullptr) {
+    return nullptr;
+  }
   // Its memory is not LibTorch's, which may hold all that is free.
   keeper_of_free_memory() = &give_back_device_memory;
   return std::make_unique<CudaTraining>(state, dependence, blocks, data, context,

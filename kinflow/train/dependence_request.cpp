@@ -30,7 +30,9 @@ const Names<BlockCorrelation>& block_correlation_names() {
       {"shared", BlockCorrelation::shared},
       {"per-block", BlockCorrelation::per_block},
       {"per-size", BlockCorrelation::per_size},
-      {"pooled", BlockCorrelation::pooled}};
+      {"pooled", BlockCorrelation::pooled},
+      {"per-latent", BlockCorrelation::per_latent},
+      {"per-block-and-latent", BlockCorrelation::per_block_and_latent}};
   return names;
 }
 
@@ -74,6 +76,11 @@ DependenceKind kind_of(const DependenceRequest& request) {
   if (parts.size() > 1) return DependenceKind::sum;
   if (parts.front() == "group") return DependenceKind::blocks;
   return parts.front() == "time" ? DependenceKind::time : DependenceKind::relationship;
+}
+
+bool has_own_latents(const DependenceRequest& request) {
+  return request.per_latent || request.correlation == BlockCorrelation::per_latent ||
+         request.correlation == BlockCorrelation::per_block_and_latent;
 }
 
 bool has_few_relatives(const DependenceRequest& request) {
@@ -152,6 +159,10 @@ void check_dependence(const DependenceRequest& request) {
   expect(kind == DependenceKind::blocks || kind == DependenceKind::independent ||
              request.correlation == BlockCorrelation::per_block,
          "--correlation: expected --group alone, found another dependence");
+  expect(!request.per_latent || (kind != DependenceKind::independent &&
+                                 kind != DependenceKind::unstructured),
+         "--share-per-latent: expected a dependence that is not --unstructured, found "
+         "another one");
   const bool iterative = request.solver == RelationshipSolver::iterative;
   expect(!iterative ||
              (kind == DependenceKind::relationship && !request.relationships.empty()),
@@ -185,6 +196,7 @@ nlohmann::json to_json(const DependenceRequest& request) {
                               : "none"},
           {"time_decay", request.time_decay},
           {"unstructured", request.unstructured},
+          {"per_latent", request.per_latent},
           {"cache", request.cache}};
 }
 
@@ -205,6 +217,8 @@ DependenceRequest dependence_request_from(const JsonReader& json) {
       .time_kernel = {},
       .time_decay = json.numbers("time_decay", kSmallestDecay, kLargestDecay),
       .unstructured = json.boolean("unstructured"),
+      // Records of earlier versions have no such key.
+      .per_latent = json.json().contains("per_latent") && json.boolean("per_latent"),
       .cache = json.text("cache")};
   // Records of earlier versions have no such key: without ids rows went by position.
   request.relationship_by_position =

@@ -63,6 +63,10 @@ struct DependenceRequest {
   /// are tried by schedule `grid`, none is learned.
   std::vector<double> time_decay;
   bool unstructured = false;
+  /// Whether every latent has parameters of its own: of any dependence but
+  /// `unstructured`. BlockCorrelation::per_latent and per_block_and_latent say so
+  /// themselves.
+  bool per_latent = false;
   /// Folder for decompositions; empty: that of the matrix, "none": not kept.
   std::string cache;
 };
@@ -74,6 +78,8 @@ const Names<TimeKernel>& time_kernel_names();
 const Names<RelationshipSolver>& relationship_solver_names();
 
 DependenceKind kind_of(const DependenceRequest& request);
+/// Whether latents have parameters of their own.
+bool has_own_latents(const DependenceRequest& request);
 /// The ways in which rows depend, in the order of the weights of a sum: "group",
 /// "relationship" (of several files "relationship 1", ...), "components", "time".
 std::vector<std::string> parts_of(const DependenceRequest& request);

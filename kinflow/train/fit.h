@@ -34,6 +34,8 @@ struct FitRequest {
   /// place of `flow`: see flow_choices().
   bool vary_flow = false;
   std::optional<double> bound;  ///< of the splines; not given: from the data
+  /// Whether flows end in a linear map where latents have dependences of their own.
+  bool latent_map = true;
   bool float64 = false;
   bool inference = true;    ///< standard errors and tests at the end
   bool standardize = true;  ///< false: the flow sees the data as they are

@@ -12,6 +12,7 @@
 #include "kinflow/core/log.h"
 #include "kinflow/core/p_value.h"
 #include "kinflow/dependence/blocks.h"
+#include "kinflow/dependence/per_latent.h"
 #include "kinflow/dependence/placement.h"
 
 namespace kinflow {
@@ -21,16 +22,28 @@ nlohmann::json number(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
 }
 
-// Names of the law's parameters, and where each stands in it: blocks by their labels.
+// Names of the law's parameters, and where each stands in it: blocks by their labels,
+// and latents by their numbers.
 struct NamedParameters {
   std::vector<std::string> names;
   std::vector<std::int64_t> places;
 };
 
-NamedParameters name_parameters(const FittedDependence& fitted) {
+NamedParameters name_parameters(const Dependence& law,
+                                const LearnedDependence& learned) {
   NamedParameters named;
-  const auto& learned = fitted.learned;
-  if (const auto* blocks = dynamic_cast<const Blocks*>(fitted.law.get())) {
+  if (const auto* folded = dynamic_cast<const FoldedLatents*>(&law)) {
+    const auto own = name_parameters(folded->inner(), learned);
+    const auto count = folded->inner().parameter_count();
+    for (std::int64_t latent = 0; latent < law.distinct_latents(); ++latent) {
+      for (std::size_t i = 0; i < own.names.size(); ++i) {
+        named.names.push_back(fmt::format("{} of latent {}", own.names[i], latent + 1));
+        named.places.push_back(latent * count + own.places[i]);
+      }
+    }
+    return named;
+  }
+  if (const auto* blocks = dynamic_cast<const Blocks*>(&law)) {
     const auto of_block = blocks->parameter_of_block().cpu();
     const auto* place = of_block.data_ptr<std::int64_t>();
     std::set<std::int64_t> seen;
@@ -59,17 +72,17 @@ NamedParameters name_parameters(const FittedDependence& fitted) {
   } else {
     named.names = {"lambda", "gamma"};
   }
-  named.names.resize(static_cast<std::size_t>(fitted.law->parameter_count()));
-  for (std::int64_t i = 0; i < fitted.law->parameter_count(); ++i) {
+  named.names.resize(static_cast<std::size_t>(law.parameter_count()));
+  for (std::int64_t i = 0; i < law.parameter_count(); ++i) {
     named.places.push_back(i);
   }
   return named;
 }
 
-nlohmann::json estimates(const FittedDependence& fitted,
+nlohmann::json estimates(const Dependence& law, const LearnedDependence& learned,
                          const DependenceInference& inference) {
   auto list = nlohmann::json::array();
-  const auto named = name_parameters(fitted);
+  const auto named = name_parameters(law, learned);
   for (std::size_t i = 0; i < named.names.size(); ++i) {
     const auto at_place = [&](const at::Tensor& values) {
       return number(values[named.places[i]].item<double>());
@@ -90,8 +103,20 @@ nlohmann::json infer_dependence(const FittedDependence& fitted,
   nlohmann::json json = {
       {"log_likelihood_nats", number(joint_log_density(law, parameters, latents))}};
   if (law.parameter_count() == 0) return json;
+  // Effects of blocks are too many for errors of each; what is asked for is the
+  // correlation of each latent.
+  std::shared_ptr<const Dependence> of_latents;
+  auto start = parameters;
+  if (const auto* effects = dynamic_cast<const BlockAndLatentEffects*>(&law)) {
+    of_latents = make_blocks(effects->blocks().block_of_row(),
+                             {.correlation = BlockCorrelation::per_latent,
+                              .columns = law.distinct_latents()});
+    start = parameters.narrow(0, effects->block_effects(), law.distinct_latents())
+                .sigmoid();
+  }
+  const auto& inferred = of_latents ? *of_latents : law;
   const auto inference =
-      infer(law, latents.latents, parameters, {.location_and_scale_are_known = false});
+      infer(inferred, latents.latents, start, {.location_and_scale_are_known = false});
   const auto* blocks = dynamic_cast<const Blocks*>(&law);
   if (blocks != nullptr && blocks->options().correlation == BlockCorrelation::pooled) {
     const auto pooling = blocks->pooling_law(parameters.unsqueeze(0));
@@ -100,7 +125,7 @@ nlohmann::json infer_dependence(const FittedDependence& fitted,
     json["why_no_errors"] =
         "pooled correlations borrow from each other; alone they have no errors";
   } else if (inference.why_no_errors.empty()) {
-    json["estimates"] = estimates(fitted, inference);
+    json["estimates"] = estimates(inferred, fitted.learned, inference);
   } else {
     json["why_no_errors"] = inference.why_no_errors;
   }

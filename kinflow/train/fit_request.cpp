@@ -102,6 +102,9 @@ FitRequest with_defaults(FitRequest request) {
     train.grid = kind == DependenceKind::blocks ? kRhoGrid : kLambdaGrid;
   }
   if (!data.valid_table.empty()) data.folds = 1;
+  request.flow.latent_map =
+      request.latent_map && has_own_latents(dependence) &&
+      (train.schedule == Schedule::joint || train.schedule == Schedule::alternating);
   request.vary_flow =
       request.vary_flow && data.valid_table.empty() && train.schedule != Schedule::grid;
   if (data.folds != 1 && request.ensemble != 1) {
@@ -204,6 +207,7 @@ nlohmann::json to_json(const FitRequest& request) {
       {"dependence", to_json(data.dependence)},
       {"flow", to_json(request.flow)},
       {"vary_flow", request.vary_flow},
+      {"latent_map", request.latent_map},
       {"float64", request.float64},
       {"inference", request.inference},
       {"ensemble", request.ensemble},
@@ -254,6 +258,7 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
   }
   request.flow = flow_options_from(JsonReader(flow, source, "flow"));
   request.vary_flow = json.contains("vary_flow") && reader.boolean("vary_flow");
+  if (json.contains("latent_map")) request.latent_map = reader.boolean("latent_map");
   request.float64 = reader.boolean("float64");
   request.inference = reader.boolean("inference");
   request.ensemble = reader.integer("ensemble", 1, kLargestEnsemble);

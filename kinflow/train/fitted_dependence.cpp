@@ -3,11 +3,13 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
 #include <utility>
 
 #include "kinflow/data/table.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/independent.h"
+#include "kinflow/dependence/per_latent.h"
 #include "kinflow/train/make_law.h"
 
 namespace kinflow {
@@ -48,7 +50,8 @@ at::Tensor typical_weights(DependenceKind kind, std::int64_t count) {
   return weights;
 }
 
-// The law's own start with the value of the one that stands for the dependence.
+// The start of a law that all columns share with the value of the one that stands for
+// the dependence.
 at::Tensor with_typical(const at::Tensor& start, DependenceKind kind, double value) {
   auto parameters = start.clone();
   if (kind == DependenceKind::blocks) return parameters.fill_(value);
@@ -61,6 +64,29 @@ at::Tensor with_typical(const at::Tensor& start, DependenceKind kind, double val
   return parameters;
 }
 
+// The same of any law: all latents begin alike.
+at::Tensor start_at(const Dependence& law, DependenceKind kind, double value) {
+  if (const auto* effects = dynamic_cast<const BlockAndLatentEffects*>(&law)) {
+    auto parameters = law.default_parameters();
+    parameters
+        .narrow(0, effects->block_effects(),
+                parameters.size(0) - effects->block_effects())
+        .fill_(std::log(value / (1 - value)));
+    return parameters;
+  }
+  if (const auto* folded = dynamic_cast<const FoldedLatents*>(&law)) {
+    return with_typical(folded->inner().default_parameters(), kind, value)
+        .repeat({law.distinct_latents()});
+  }
+  return with_typical(law.default_parameters(), kind, value);
+}
+
+// Weights [k, c] of a column's parameters as those of all: the mean over the columns,
+// [p * k, c].
+at::Tensor mean_over_latents(const at::Tensor& weights, std::int64_t latents) {
+  return weights.repeat({latents, 1}) / static_cast<double>(latents);
+}
+
 // Gives held-out rows their law, unless nothing is known of them or no two of them
 // depend on each other.
 void add_valid_law(FittedDependence& made, DependenceRequest request,
@@ -68,14 +94,17 @@ void add_valid_law(FittedDependence& made, DependenceRequest request,
                    Logger& logger) {
   const auto kind = made.learned.kind;
   if (relations.rows == 0 || kind == DependenceKind::unstructured) return;
-  // Held-out blocks are other ones, with the typical correlation.
-  request.correlation = BlockCorrelation::shared;
+  // Held-out blocks are other ones, with the typical correlation of each latent.
+  const bool by_latent = kind == DependenceKind::blocks && has_own_latents(request);
+  request.correlation =
+      by_latent ? BlockCorrelation::per_latent : BlockCorrelation::shared;
   auto law = make_law(request, std::move(relations), columns, device, logger);
   if (law->parameter_count() == 0) return;
   made.valid_law = std::move(law);
   made.valid_weights =
       kind == DependenceKind::blocks
-          ? made.typical_weights
+          ? at::kron(at::eye(made.law->distinct_latents(), at::kDouble).to(device),
+                     repeat_weights(*blocks_of(*made.law)))
           : at::eye(made.law->parameter_count(), at::kDouble).to(device);
 }
 
@@ -92,7 +121,7 @@ at::Tensor FittedDependence::start(const DependenceRequest& request,
     return at::empty({starts, 0}, at::kDouble);
   }
   if (options.schedule != Schedule::grid) {
-    return with_typical(own, learned.kind, options.start).unsqueeze(0);
+    return start_at(*law, learned.kind, options.start).unsqueeze(0);
   }
   auto decays = request.time_decay;
   const bool with_decay = learned.kind == DependenceKind::time && count == 2;
@@ -117,16 +146,22 @@ at::Tensor FittedDependence::start(const DependenceRequest& request,
 LearnedDependence FittedDependence::with_parameters(
     const at::Tensor& parameters) const {
   auto result = learned;
-  if (const auto* blocks = dynamic_cast<const Blocks*>(law.get())) {
+  const auto values = law->interpreted(parameters.unsqueeze(0))[0];
+  if (const auto* blocks = blocks_of(*law)) {
     const auto of_block = blocks->parameter_of_block();
-    result.parameters = to_vector(parameters.index_select(
-        0, of_block.masked_select(of_block.ge(0)).to(parameters.device())));
+    result.parameters = to_vector(
+        values.view({law->distinct_latents(), -1})
+            .index_select(
+                1, of_block.masked_select(of_block.ge(0)).to(parameters.device())));
   } else {
-    result.parameters = to_vector(parameters);
+    result.parameters = to_vector(values);
   }
   // Where the decay was given it is no parameter of the law.
-  if (learned.kind == DependenceKind::time && result.parameters.size() == 1) {
-    result.parameters.push_back(learned.time_decay);
+  auto& kept = result.parameters;
+  if (learned.kind == DependenceKind::time && std::ssize(kept) == learned.latents) {
+    for (auto at = kept.begin(); at != kept.end(); ++at) {
+      at = kept.insert(at + 1, learned.time_decay);
+    }
   }
   return result;
 }
@@ -138,6 +173,7 @@ FittedDependence make_fitted_dependence(const DependenceRequest& given,
   auto request = given;
   if (schedule == Schedule::grid) {
     request.correlation = BlockCorrelation::shared;
+    request.per_latent = false;
   }
   auto& learned = made.learned;
   learned.kind =
@@ -157,11 +193,17 @@ FittedDependence make_fitted_dependence(const DependenceRequest& given,
   const auto columns = rows.train.data.size(1);
   made.law = make_law(request, std::move(rows.relations), columns, device, logger);
   const auto count = made.law->parameter_count();
-  if (const auto* blocks = dynamic_cast<const Blocks*>(made.law.get())) {
+  const auto latents = made.law->distinct_latents();
+  learned.latents = latents;
+  if (const auto* blocks = blocks_of(*made.law)) {
     describe_blocks(number_blocks(labels), learned);
-    if (count > 0) made.typical_weights = repeat_weights(*blocks);
+    if (count > 0) {
+      made.typical_weights = mean_over_latents(repeat_weights(*blocks), latents);
+    }
   } else {
-    made.typical_weights = typical_weights(learned.kind, count).to(device);
+    made.typical_weights =
+        mean_over_latents(typical_weights(learned.kind, count / latents), latents)
+            .to(device);
   }
   if (count > 0) {
     add_valid_law(made, request, std::move(rows.valid_relations), columns, device,

@@ -25,7 +25,7 @@ struct FittedDependence {
   /// Parameters at the beginning of a run, [r, k]: one replica for each combination of
   /// a grid, one in other schedules.
   at::Tensor start(const DependenceRequest& request, const TrainOptions& options) const;
-  /// What a model keeps of the trained parameters [k].
+  /// What a model keeps of parameters [k] of the law.
   LearnedDependence with_parameters(const at::Tensor& parameters) const;
 };
 

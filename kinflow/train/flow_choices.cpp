@@ -16,7 +16,8 @@ std::vector<FlowChoice> flow_choices(const FitRequest& request) {
                        .layers = layers,
                        .hidden = std::move(hidden),
                        .permutation = Permutation::random,
-                       .permutation_seed = request.flow.permutation_seed};
+                       .permutation_seed = request.flow.permutation_seed,
+                       .latent_map = request.flow.latent_map};
   };
   const bool chooses = request.normal_scores == ScoresUse::choose;
   std::vector<FlowChoice> choices;

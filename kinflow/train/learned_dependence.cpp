@@ -10,6 +10,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -22,6 +23,8 @@
 
 namespace kinflow {
 namespace {
+
+constexpr std::int64_t kMostLatents = 100'000;
 
 bool is_lambda(double value) { return value > 0 && value <= 1; }
 bool is_correlation(double value) { return value >= 0 && value < 1; }
@@ -79,21 +82,38 @@ std::string in_words(const LearnedDependence& learned) {
   return text;
 }
 
-std::vector<double> block_correlations(const LearnedDependence& learned,
-                                       const std::vector<std::string>& labels,
-                                       const std::vector<double>& instead) {
-  const double typical =
-      instead.empty() ? learned.typical_parameter() : instead.front();
-  std::unordered_map<std::string, double> known;
-  for (std::size_t i = 0; i < learned.labels.size() && instead.empty(); ++i) {
-    known[label_key(learned.labels[i])] = learned.parameters[i];
+// For every block of at least two rows the place of its label among the learned ones;
+// nothing for a label that is not known.
+std::vector<std::optional<std::size_t>> known_blocks(
+    const LearnedDependence& learned, const std::vector<std::string>& labels) {
+  std::unordered_map<std::string, std::size_t> known;
+  for (std::size_t i = 0; i < learned.labels.size(); ++i) {
+    known[label_key(learned.labels[i])] = i;
   }
   const auto blocks = number_blocks(labels);
-  std::vector<double> correlations;
+  std::vector<std::optional<std::size_t>> places;
   for (std::size_t block = 0; block < blocks.label_of_block.size(); ++block) {
     if (blocks.size_of_block[block] < 2) continue;
     const auto found = known.find(label_key(blocks.label_of_block[block]));
-    correlations.push_back(found == known.end() ? typical : found->second);
+    places.push_back(found == known.end() ? std::nullopt
+                                          : std::optional(found->second));
+  }
+  return places;
+}
+
+// The correlations of blocks, all those of one latent after the other.
+std::vector<double> block_correlations(const LearnedDependence& learned,
+                                       const std::vector<std::string>& labels,
+                                       const std::vector<double>& instead) {
+  const auto places = known_blocks(learned, labels);
+  if (!instead.empty()) return std::vector<double>(places.size(), instead.front());
+  std::vector<double> correlations;
+  for (std::int64_t latent = 0; latent < learned.latents; ++latent) {
+    const auto own = learned.parameters_of(latent);
+    const double typical = learned.typical_parameter_of(latent);
+    for (const auto& place : places) {
+      correlations.push_back(place ? own[*place] : typical);
+    }
   }
   return correlations;
 }
@@ -109,13 +129,36 @@ std::int64_t LearnedDependence::rows_of_known_blocks(
   });
 }
 
-double LearnedDependence::typical_parameter() const {
-  if (kind == DependenceKind::unstructured || parameters.empty()) return 0;
-  if (kind != DependenceKind::blocks) return parameters.front();
-  double weighted = 0, repeats = 0;
+std::vector<double> LearnedDependence::parameters_of(std::int64_t latent) const {
+  const auto count = std::ssize(parameters) / latents;
+  const auto first = parameters.begin() + latent * count;
+  return {first, first + count};
+}
+
+std::vector<double> LearnedDependence::mean_parameters() const {
+  std::vector<double> mean(parameters.size() / static_cast<std::size_t>(latents), 0);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
+    mean[i % mean.size()] += parameters[i] / static_cast<double>(latents);
+  }
+  return mean;
+}
+
+double LearnedDependence::typical_parameter() const {
+  double sum = 0;
+  for (std::int64_t latent = 0; latent < latents; ++latent) {
+    sum += typical_parameter_of(latent);
+  }
+  return sum / static_cast<double>(latents);
+}
+
+double LearnedDependence::typical_parameter_of(std::int64_t latent) const {
+  if (kind == DependenceKind::unstructured || parameters.empty()) return 0;
+  const auto own = parameters_of(latent);
+  if (kind != DependenceKind::blocks) return own.front();
+  double weighted = 0, repeats = 0;
+  for (std::size_t i = 0; i < own.size(); ++i) {
     const auto weight = static_cast<double>(sizes[i] - 1);
-    weighted += weight * parameters[i];
+    weighted += weight * own[i];
     repeats += weight;
   }
   return weighted / repeats;
@@ -142,6 +185,18 @@ std::string LearnedDependence::typical_name() const {
 }
 
 std::string LearnedDependence::summary() const {
+  if (latents > 1) {
+    std::vector<std::string> each;
+    for (std::int64_t latent = 0; latent < latents; ++latent) {
+      each.push_back(fmt::format("{:.4f}", typical_parameter_of(latent)));
+    }
+    return fmt::format("typical {} of each latent {}{}", typical_name(),
+                       fmt::join(each, ", "),
+                       kind == DependenceKind::blocks
+                           ? fmt::format(" over {} of '{}' with repeats",
+                                         counted(labels.size(), "block"), column)
+                           : "");
+  }
   switch (kind) {
     case DependenceKind::independent:
       return "rows independent";
@@ -178,6 +233,7 @@ DependenceRequest LearnedDependence::request_for_new_rows(
                      in_words(*this));
   }
   request.correlation = BlockCorrelation::per_block;
+  request.per_latent = latents > 1 && instead.empty();
   const auto wanted = kind_of(request);
   if (wanted == DependenceKind::time) {
     if (!request.time_decay.empty()) {
@@ -186,7 +242,10 @@ DependenceRequest LearnedDependence::request_for_new_rows(
           "--parameter");
     }
     const auto& source = instead.empty() ? parameters : instead;
-    if (kind == wanted || !instead.empty()) request.time_decay = {source.back()};
+    // Where each latent has its own decay the law has it as a parameter.
+    if ((kind == wanted || !instead.empty()) && !request.per_latent) {
+      request.time_decay = {source.back()};
+    }
   } else if (request.time_kernel && request.time_decay.empty() && time_decay > 0) {
     request.time_decay = {time_decay};
   }
@@ -235,7 +294,7 @@ at::Tensor LearnedDependence::parameters_for_new_rows(
     values = block_correlations(*this, rows_labels, instead);
   }
   // The law was made with the decay.
-  if (wanted == DependenceKind::time) values.resize(1);
+  if (wanted == DependenceKind::time && !request.per_latent) values.resize(1);
   if (static_cast<std::int64_t>(values.size()) != law.parameter_count()) {
     throw InputError(
         fmt::format("an unstructured dependence belongs to the {} training rows, "
@@ -263,6 +322,7 @@ nlohmann::json to_json(const LearnedDependence& learned) {
       {"time_decay", learned.time_decay},
       {"parts", learned.parts}};
   if (learned.times_are_dates) json["times_are_dates"] = *learned.times_are_dates;
+  if (learned.latents > 1) json["latents"] = learned.latents;
   return json;
 }
 
@@ -279,6 +339,9 @@ LearnedDependence learned_dependence_from(const JsonReader& json,
   if (json.json().contains("times_are_dates")) {
     learned.times_are_dates = json.boolean("times_are_dates");
   }
+  if (json.json().contains("latents")) {
+    learned.latents = json.integer("latents", 1, kMostLatents);
+  }
   const bool blocks = learned.kind == DependenceKind::blocks;
   if (learned.sizes.size() != (blocks ? learned.labels.size() : 0)) {
     throw InputError(source + ": key 'dependence.sizes': expected one for each label");
@@ -287,11 +350,19 @@ LearnedDependence learned_dependence_from(const JsonReader& json,
 }
 
 void check_parameters(const LearnedDependence& learned, const std::string& source) {
-  const auto expected =
-      expected_parameters(learned.kind, learned.parts.size(), learned.parameters);
-  if (expected.empty()) return;
-  throw InputError(fmt::format("{}: expected {}, found {}", source, expected,
-                               fmt::join(learned.parameters, ", ")));
+  if (std::ssize(learned.parameters) % learned.latents != 0) {
+    throw InputError(
+        fmt::format("{}: expected as many numbers for each of {} latents, "
+                    "found {}",
+                    source, learned.latents, learned.parameters.size()));
+  }
+  for (std::int64_t latent = 0; latent < learned.latents; ++latent) {
+    const auto own = learned.parameters_of(latent);
+    const auto expected = expected_parameters(learned.kind, learned.parts.size(), own);
+    if (expected.empty()) continue;
+    throw InputError(fmt::format("{}: expected {}, found {}", source, expected,
+                                 fmt::join(own, ", ")));
+  }
 }
 
 }  // namespace kinflow

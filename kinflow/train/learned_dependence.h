@@ -31,15 +31,24 @@ struct LearnedDependence {
   /// times, and in models of earlier versions.
   std::optional<bool> times_are_dates = {};
   std::vector<std::string> parts = {};  ///< of a sum, as in parts_of()
+  /// 1 where all latents share the parameters, else their number.
+  std::int64_t latents = 1;
   /// Blocks: the correlation of each label. Relationship: lambda. Time: lambda and
   /// gamma. Sum: the weight of what rows do not share, then that of each part.
-  /// Unstructured: those of the law of the training rows.
+  /// Unstructured: those of the law of the training rows. Where each latent has its
+  /// own, all those of one latent follow each other.
   std::vector<double> parameters = {};
 
+  /// Those of one latent.
+  std::vector<double> parameters_of(std::int64_t latent) const;
+  /// Their mean over the latents.
+  std::vector<double> mean_parameters() const;
   /// One number that stands for the strength of the dependence: lambda, a sum's first
   /// weight, or for blocks the mean correlation, each block weighted by its size - 1
-  /// (its number of repeats). 0 where there is none.
+  /// (its number of repeats). The mean over the latents; 0 where there is none.
   double typical_parameter() const;
+  /// The same of one latent.
+  double typical_parameter_of(std::int64_t latent) const;
   /// What that number is called: "rho", "lambda", "own share"; empty where there is
   /// none.
   std::string typical_name() const;

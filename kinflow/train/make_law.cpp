@@ -15,6 +15,7 @@
 #include "kinflow/dependence/independent.h"
 #include "kinflow/dependence/iterative_relationship.h"
 #include "kinflow/dependence/markov_time.h"
+#include "kinflow/dependence/per_latent.h"
 #include "kinflow/dependence/relationship.h"
 #include "kinflow/dependence/relationship_matrices.h"
 #include "kinflow/dependence/relationship_sum.h"
@@ -166,18 +167,17 @@ std::unique_ptr<Dependence> make_sum(const DependenceRequest& request,
   return std::make_unique<RelationshipSum>(parts);
 }
 
-}  // namespace
-
-std::unique_ptr<Dependence> make_law(const DependenceRequest& request,
-                                     RowRelations relations, std::int64_t columns,
-                                     at::Device device, Logger& logger) {
+// The law that all columns share.
+std::unique_ptr<Dependence> make_shared_law(const DependenceRequest& request,
+                                            RowRelations relations,
+                                            std::int64_t columns, at::Device device,
+                                            Logger& logger) {
   switch (kind_of(request)) {
     case DependenceKind::independent:
       return std::make_unique<Independent>(relations.rows);
     case DependenceKind::blocks:
-      return std::make_unique<Blocks>(
-          block_tensor(relations.labels).to(device),
-          BlocksOptions{.correlation = request.correlation, .columns = columns});
+      return make_blocks(block_tensor(relations.labels).to(device),
+                         {.correlation = request.correlation, .columns = columns});
     case DependenceKind::relationship:
       if (relations.components.defined()) {
         return with_source(request.components, [&] {
@@ -196,6 +196,16 @@ std::unique_ptr<Dependence> make_law(const DependenceRequest& request,
       return std::make_unique<Unstructured>(relations.rows);
   }
   return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<Dependence> make_law(const DependenceRequest& request,
+                                     RowRelations relations, std::int64_t columns,
+                                     at::Device device, Logger& logger) {
+  auto law = make_shared_law(request, std::move(relations), columns, device, logger);
+  if (!request.per_latent) return law;
+  return std::make_unique<PerLatent>(std::move(law), columns);
 }
 
 }  // namespace kinflow

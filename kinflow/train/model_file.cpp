@@ -29,8 +29,10 @@ namespace {
 // has the categories of context columns. In format 4 the key `has_map` says whether
 // there are tensors `map.*` of one more flow. In format 5 the key `parts` has the flow
 // and the number of members of each part, `map` the flow of all rows where there is
-// one, and the names of their tensors begin with `part1.`, `part2.`, ..., `map.`. In
-// format 6 the standardisation may have normal scores.
+// one, and the names of their tensors begin with `part1.`, `part2.`, ..., `map.`.
+// Format 6 is as 5, with flows that have the key `latent_map`, a dependence that has
+// the key `latents` (so many times the parameters), or a standardisation with normal
+// scores.
 constexpr std::int64_t kFormatOfOneMember = 1;
 constexpr std::int64_t kFormatOfMembers = 2;
 constexpr std::int64_t kFormatOfLevels = 3;
@@ -57,7 +59,8 @@ void read_parameters(const NamedTensors& tensors, const std::string& path,
   const auto found = tensors.find(name);
   const auto count =
       model.dependence.kind == DependenceKind::blocks || found == tensors.end()
-          ? static_cast<std::int64_t>(model.dependence.labels.size())
+          ? static_cast<std::int64_t>(model.dependence.labels.size()) *
+                model.dependence.latents
           : found->second.numel() / members;
   const auto parameters =
       expect_tensor(tensors, name, shape_for(members, {count}), at::kDouble, path);
@@ -326,6 +329,23 @@ void check_dimensions(const Model& model, const std::string& path) {
   };
   for (const auto& part : model.parts) check(part);
   if (model.map) check(*model.map);
+  const auto latents = model.dependence.latents;
+  if (latents != 1 && latents != std::ssize(model.columns)) {
+    throw InputError(fmt::format(
+        "{}: key 'dependence.latents': expected 1 or the number of columns, {}, found "
+        "{}",
+        path, model.columns.size(), latents));
+  }
+}
+
+// Whether a reader of format 5 would misread the model.
+bool is_beyond_parts(const Model& model) {
+  const auto is_new = [](const ModelPart& part) {
+    return part.flow->options().latent_map || !part.standardization.scores.empty();
+  };
+  return model.dependence.latents > 1 ||
+         std::any_of(model.parts.begin(), model.parts.end(), is_new) ||
+         (model.map && is_new(*model.map));
 }
 
 }  // namespace
@@ -354,8 +374,8 @@ void save_model(const std::string& path, const Model& model) {
     }
   };
   const auto& first = model.parts.at(0);
-  const bool has_scores = !first.standardization.scores.empty();
-  const bool has_parts = model.parts.size() > 1 || model.map || has_scores ||
+  const bool is_latest = is_beyond_parts(model);
+  const bool has_parts = model.parts.size() > 1 || model.map || is_latest ||
                          first.standardization.decorrelation.defined();
   if (has_parts) {
     for (std::size_t i = 0; i < model.parts.size(); ++i) {
@@ -380,7 +400,7 @@ void save_model(const std::string& path, const Model& model) {
           .view(shape_for(members, {static_cast<std::int64_t>(
                                        model.dependence.parameters.size())}));
   nlohmann::json description = {
-      {"format_version", has_scores   ? kFormatVersion
+      {"format_version", is_latest    ? kFormatVersion
                          : has_parts  ? kFormatOfParts
                          : has_levels ? kFormatOfLevels
                          : is_plain   ? kFormatOfOneMember

@@ -40,27 +40,33 @@ const Names<Estimator>& estimator_names() {
 }
 
 nlohmann::json to_json(const FlowOptions& options) {
-  return {{"kind", name_of(flow_kind_names(), options.kind)},
-          {"dimension", options.dimension},
-          {"context", options.context},
-          {"layers", options.layers},
-          {"hidden", options.hidden},
-          {"bins", options.bins},
-          {"bound", options.bound},
-          {"permutation", name_of(permutation_names(), options.permutation)},
-          {"permutation_seed", options.permutation_seed}};
+  nlohmann::json json = {
+      {"kind", name_of(flow_kind_names(), options.kind)},
+      {"dimension", options.dimension},
+      {"context", options.context},
+      {"layers", options.layers},
+      {"hidden", options.hidden},
+      {"bins", options.bins},
+      {"bound", options.bound},
+      {"permutation", name_of(permutation_names(), options.permutation)},
+      {"permutation_seed", options.permutation_seed}};
+  if (options.latent_map) json["latent_map"] = true;
+  return json;
 }
 
 FlowOptions flow_options_from(const JsonReader& json) {
-  return {.kind = json.one_of("kind", flow_kind_names()),
-          .dimension = json.integer("dimension", 1, kManyColumns),
-          .context = json.integer("context", 0, kManyColumns),
-          .layers = json.integer("layers", 1, 1000),
-          .hidden = json.integers("hidden", 1, kManyColumns),
-          .bins = json.integer("bins", 2, kMaximumSplineBins),
-          .bound = json.number("bound", 1e-3, 1e6),
-          .permutation = json.one_of("permutation", permutation_names()),
-          .permutation_seed = json.seed("permutation_seed")};
+  return {
+      .kind = json.one_of("kind", flow_kind_names()),
+      .dimension = json.integer("dimension", 1, kManyColumns),
+      .context = json.integer("context", 0, kManyColumns),
+      .layers = json.integer("layers", 1, 1000),
+      .hidden = json.integers("hidden", 1, kManyColumns),
+      .bins = json.integer("bins", 2, kMaximumSplineBins),
+      .bound = json.number("bound", 1e-3, 1e6),
+      .permutation = json.one_of("permutation", permutation_names()),
+      .permutation_seed = json.seed("permutation_seed"),
+      // Only flows that have one say so.
+      .latent_map = json.json().contains("latent_map") && json.boolean("latent_map")};
 }
 
 nlohmann::json to_json(const SharedTrainOptions& options) {

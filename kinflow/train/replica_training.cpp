@@ -11,6 +11,7 @@
 #include "kinflow/core/workers.h"
 #include "kinflow/dependence/block_replica.h"
 #include "kinflow/dependence/independent.h"
+#include "kinflow/dependence/per_latent.h"
 #include "kinflow/flow/fused_flow.h"
 #include "kinflow/train/cuda_backend.h"
 
@@ -34,6 +35,7 @@ class Worker {
              .context = context.defined() ? context.data_ptr<Real>() : nullptr};
     gradient_.resize(static_cast<std::size_t>(flow.plan().parameters));
     if (blocks == nullptr) return;
+    arrays_ = blocks;
     blocks_.emplace(*blocks, flow.plan().dimension);
     const auto k = static_cast<std::size_t>(blocks->parameters);
     parameters_.resize(k);
@@ -97,7 +99,9 @@ class Worker {
     if (!blocks_) return;
     const double* unconstrained = of_replica<double>(state.unconstrained, replica);
     for (std::size_t k = 0; k < parameters_.size(); ++k) {
-      parameters_[k] = share_from_unconstrained(unconstrained[k]);
+      parameters_[k] = arrays_->are_effects
+                           ? unconstrained[k]
+                           : share_from_unconstrained(unconstrained[k]);
     }
     blocks_->set_parameters(parameters_.data());
   }
@@ -163,9 +167,9 @@ class Worker {
     const double per_row = 1 / static_cast<double>(data_.size(0));
     bool is_sound = true;
     for (std::size_t k = 0; k < parameters_.size(); ++k) {
-      const double rho = parameters_[k];
       auto& slope = parameter_gradient_[k];
-      slope = (slope * rho * (1 - rho) + options.prior * (2 * rho - 1)) * per_row;
+      slope = unconstrained_slope(static_cast<std::int64_t>(k), slope, options.prior) *
+              per_row;
       is_sound = is_sound && std::isfinite(slope);
     }
     if (!is_sound) return;
@@ -183,9 +187,22 @@ class Worker {
     take_parameters(state, replica);
   }
 
+  // From the slope in a parameter, with that of the prior.
+  double unconstrained_slope(std::int64_t k, double slope, double prior) const {
+    const double value = parameters_[static_cast<std::size_t>(k)];
+    if (!arrays_->are_effects) {
+      return slope * value * (1 - value) + prior * (2 * value - 1);
+    }
+    if (k < arrays_->latent_effects()) {
+      return slope + prior * BlockAndLatentEffects::kBlockEffectPrecision * value;
+    }
+    return slope + prior * (2 * share_from_unconstrained(value) - 1);
+  }
+
   FusedBatch<Real> batch_;
   at::Tensor data_;
   const Real* decays_;
+  const BlockArrays* arrays_ = nullptr;
   RowSet<Real> rows_;
   Real* values_ = nullptr;
   std::vector<Real> latents_, sound_latents_, slopes_, log_abs_det_, gradient_;
@@ -196,7 +213,7 @@ class Worker {
 template <typename Real>
 class CpuTraining final : public ReplicaTraining {
  public:
-  CpuTraining(TrainingState& state, const Dependence& dependence, const Blocks* blocks,
+  CpuTraining(TrainingState& state, const Dependence& dependence,
               const at::Tensor& data, const at::Tensor& context,
               const std::vector<TrainOptions>& options)
       : state_(state),
@@ -204,7 +221,7 @@ class CpuTraining final : public ReplicaTraining {
         data_(data.contiguous()),
         context_(context.defined() ? context.contiguous() : context),
         options_(options) {
-    if (blocks != nullptr) blocks_.emplace(*blocks);
+    if (blocks_of(dependence) != nullptr) blocks_.emplace(dependence);
     for (const auto& replica : options) {
       choices_.push_back(estimator_choice(replica, dependence));
     }
@@ -294,7 +311,7 @@ std::unique_ptr<ReplicaTraining> make_replica_training(
     TrainingState& state, const Dependence& dependence, const at::Tensor& data,
     const at::Tensor& context, const std::vector<TrainOptions>& options,
     Engine engine) {
-  const auto* blocks = dynamic_cast<const Blocks*>(&dependence);
+  const auto* blocks = blocks_of(dependence);
   const bool is_independent = dynamic_cast<const Independent*>(&dependence) != nullptr;
   // The law of pooled correlations is taken anew at every step.
   const bool is_pooled =
@@ -306,10 +323,10 @@ std::unique_ptr<ReplicaTraining> make_replica_training(
     return make_cuda_training(state, dependence, blocks, data, context, options);
   }
   if (data.scalar_type() == at::kFloat) {
-    return std::make_unique<CpuTraining<float>>(state, dependence, blocks, data,
-                                                context, options);
+    return std::make_unique<CpuTraining<float>>(state, dependence, data, context,
+                                                options);
   }
-  return std::make_unique<CpuTraining<double>>(state, dependence, blocks, data, context,
+  return std::make_unique<CpuTraining<double>>(state, dependence, data, context,
                                                options);
 }
 

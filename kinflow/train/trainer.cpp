@@ -236,8 +236,8 @@ at::Tensor Trainer::valid_row_densities() const {
 
 at::Tensor Trainer::valid_row_weights(const at::Tensor& parameters) const {
   if (data_.valid_law == nullptr) return {};
-  const auto of_valid_law =
-      steady_sum(parameters.unsqueeze(1) * data_.valid_weights.t());
+  const auto of_valid_law = steady_sum(
+      dependence_.interpreted(parameters).unsqueeze(1) * data_.valid_weights.t());
   // A row whose relatives say it all may have a negative weight.
   return data_.valid_law->row_worth(of_valid_law).clamp_min(0);
 }
@@ -300,7 +300,8 @@ void Trainer::recover_diverged(const at::Tensor& nll) {
 }
 
 at::Tensor Trainer::typical_parameters() const {
-  const auto parameters = dependence_.from_unconstrained(state_.unconstrained);
+  const auto parameters =
+      dependence_.interpreted(dependence_.from_unconstrained(state_.unconstrained));
   if (parameters.size(1) == 0) return at::zeros_like(initial_nll_);
   const auto weights = data_.typical_weights.defined()
                            ? data_.typical_weights.t()

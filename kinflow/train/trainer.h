@@ -31,10 +31,10 @@ struct TrainingData {
   /// The law of validation rows that depend on each other: each counts in the score by
   /// what it is worth, C^-1 1. Null: all count alike.
   const Dependence* valid_law = nullptr;
-  /// Parameters [R, k] times this are those of `valid_law`.
+  /// Interpreted parameters [R, q] times this are those of `valid_law`.
   at::Tensor valid_weights = {};
-  /// [k, 1]: parameters [R, k] times this are the typical ones, which the history
-  /// shows. Undefined: equal weights.
+  /// [q, 1]: interpreted parameters [R, q] times this are the typical ones, which the
+  /// history shows. Undefined: equal weights.
   at::Tensor typical_weights = {};
   /// log |det| of the standardisation, so that NLLs are in the data's own units: the
   /// mean over the training rows, and that of each validation row, [m] float64, or

@@ -20,6 +20,7 @@
 #include "kinflow/flow/density.h"
 #include "kinflow/train/fit_inference.h"
 #include "kinflow/train/flow_choices.h"
+#include "kinflow/train/latent_map_start.h"
 #include "kinflow/train/run_folder.h"
 
 namespace kinflow {
@@ -162,11 +163,17 @@ void TrainingGroup::prepare(const FlowFrame& frame,
   options.dimension = rows_.train.data.size(1);
   options.context = rows_.train.context.defined() ? rows_.train.context.size(1) : 0;
   options.bound = frame.bound;
+  if (options.dimension == 1) options.latent_map = false;
   // Two columns have one order.
   if (options.dimension <= 2) options.permutation = Permutation::alternating;
   const auto &of_data = frame.standardization,
              &of_context = frame.context_standardization;
   part_ = {of_data, of_context, std::make_unique<Flow>(options, seeds, type, device)};
+  if (options.latent_map) {
+    part_.flow->start_latent_map(
+        latent_map_start(*dependence_.law, of_data.apply(rows_.train.data),
+                         usual_worth(shared, *dependence_.law)));
+  }
   const auto ready = [&](const at::Tensor& values, const Standardization& by) {
     return values.defined() ? by.apply(values).to(device, type) : values;
   };

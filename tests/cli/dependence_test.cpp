@@ -2,6 +2,7 @@
 // new rows given observed ones.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -165,6 +166,37 @@ TEST_F(Families, EveryStructureIsFittedScoredAndDrawn) {
     EXPECT_TRUE(run["record"]["inference"]["log_likelihood_nats"].is_number()) << name;
     expect_conditional_work(name, dependence);
   }
+}
+
+TEST_F(Families, EveryLatentHasParametersOfItsOwn) {
+  const std::vector<std::pair<std::string, Arguments>> structures = {
+      {"per_latent", {"--group", "family", "--correlation", "per-latent"}},
+      {"both", {"--group", "family", "--correlation", "per-block-and-latent"}},
+      {"related", {"--relationship", fam, "--id", "person", "--share-per-latent"}},
+      {"time", {"--time", "day", "--time-kernel", "exponential", "--share-per-latent"}},
+      {"sum",
+       {"--group", "house", "--relationship", fam, "--id", "person",
+        "--share-per-latent"}}};
+  for (const auto& [name, dependence] : structures) {
+    const Json run = fitted(name, dependence);
+    EXPECT_EQ(run["dependence"]["latents"].size(), 2u) << name;
+    EXPECT_EQ(run["members"][0]["flow"]["latent_map"], true) << name;
+    // What fits alone need is no part of the request for new rows.
+    auto for_rows = dependence;
+    const auto own = std::find(for_rows.begin(), for_rows.end(), "--correlation");
+    for_rows.erase(own, own == for_rows.end() ? own : own + 2);
+    std::erase(for_rows, "--share-per-latent");
+    expect_conditional_work(name, for_rows);
+    const auto text = run_well({"inspect", path(name)});
+    EXPECT_NE(text.find("of latent 2"), std::string::npos) << text;
+  }
+  const Json without = fitted("no_map", {"--group", "family", "--correlation",
+                                         "per-latent", "--no-latent-map"});
+  EXPECT_FALSE(without["members"][0]["flow"].contains("latent_map"));
+  const auto idle = run({"fit", table, "--columns", "x,y", "--group", "family",
+                         "--no-latent-map", "--out", path("idle")});
+  EXPECT_EQ(idle.exit_code, 2);
+  expect_one_error_line(idle, {"--latent-map", "--correlation per-latent"});
 }
 
 TEST_F(Families, VariantsOfCorrelationsAndDecaysAreFitted) {

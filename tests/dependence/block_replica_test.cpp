@@ -1,6 +1,7 @@
-// Blocks of one replica on plain arrays against the tensors of Blocks.
+// Blocks of one replica on plain arrays against the tensors of their laws.
 #include "kinflow/dependence/block_replica.h"
 
+#include "kinflow/core/error.h"
 #include "oracle.h"
 
 namespace kinflow {
@@ -31,18 +32,19 @@ std::vector<oracle::Problem> block_problems(std::int64_t columns) {
          {BlockCorrelation::shared, BlockCorrelation::per_block,
           BlockCorrelation::per_size}) {
       auto problem = oracle::blocks_problem(of_blocks, correlation, random);
-      problem.parameters =
-          oracle::uniform({1, problem.parameter_count}, 0.02, 0.98, random);
-      problem.latents =
-          oracle::normal({1, problem.dependence->rows(), columns}, random);
+      problems.push_back(oracle::per_latent_problem(problem, columns));
+      if (correlation == BlockCorrelation::per_block) {
+        problems.push_back(oracle::effects_problem(problem, columns));
+      }
       problems.push_back(std::move(problem));
     }
   }
+  for (auto& problem : problems) {
+    problem.parameters =
+        oracle::uniform({1, problem.parameter_count}, 0.02, 0.98, random);
+    problem.latents = oracle::normal({1, problem.dependence->rows(), columns}, random);
+  }
   return problems;
-}
-
-const Blocks& blocks_of(const oracle::Problem& problem) {
-  return dynamic_cast<const Blocks&>(*problem.dependence);
 }
 
 // Both versions through the same resets and updates.
@@ -51,7 +53,7 @@ class Pair {
  public:
   explicit Pair(const oracle::Problem& problem)
       : problem_(problem),
-        blocks_(blocks_of(problem)),
+        blocks_(*problem.dependence),
         arrays_(blocks_),
         replica_(arrays_, problem.columns()),
         memory_(blocks_.make_memory()),
@@ -116,7 +118,7 @@ class Pair {
   }
 
   const oracle::Problem& problem_;
-  const Blocks& blocks_;
+  const Dependence& blocks_;
   BlockArrays arrays_;
   BlockReplica replica_;
   std::unique_ptr<LatentMemory> memory_;
@@ -149,7 +151,7 @@ class BlockReplicaTest : public testing::Test {
 using Arithmetics = testing::Types<float, double>;
 TYPED_TEST_SUITE(BlockReplicaTest, Arithmetics);
 
-TYPED_TEST(BlockReplicaTest, LogDetIsThatOfBlocks) {
+TYPED_TEST(BlockReplicaTest, LogDetIsThatOfTheLaw) {
   this->after_updates([](auto& pair) { pair.expect_log_det(); });
 }
 
@@ -163,7 +165,7 @@ TYPED_TEST(BlockReplicaTest, GradientIsThatOfTheMemory) {
   this->after_updates([](auto& pair) { pair.expect_gradient(); });
 }
 
-TYPED_TEST(BlockReplicaTest, PairsGradientIsThatOfBlocks) {
+TYPED_TEST(BlockReplicaTest, PairsGradientIsThatOfTheLaw) {
   this->after_updates([](auto& pair) { pair.expect_pairs_gradient(); });
 }
 
@@ -175,7 +177,7 @@ TYPED_TEST(BlockReplicaTest, PairsNeedNoMemory) {
   // Neither reset() nor update(): the sums of the memory hold nothing that counts.
   Random random(6);
   for (const auto& problem : block_problems(2)) {
-    const BlockArrays arrays(blocks_of(problem));
+    const BlockArrays arrays(*problem.dependence);
     BlockReplica replica(arrays, 2);
     replica.set_parameters(problem.parameters.template data_ptr<double>());
     for (int step = 0; step < 3; ++step) {
@@ -205,6 +207,25 @@ TEST(BlockArrays, DescribeTheBlocks) {
   EXPECT_EQ(arrays.block_of_row, (std::vector<std::int64_t>{2, 3, 2, 0, 2, 3, 1}));
   EXPECT_EQ(arrays.other_rows, (std::vector<double>{0, 0, 2, 1}));
   EXPECT_EQ(arrays.parameter_of_block, (std::vector<std::int64_t>{-1, -1, 0, 1}));
+  EXPECT_EQ(arrays.latents, 1);
+}
+
+TEST(BlockArrays, PutBlocksOfASizeAndAParameterIntoOneClass) {
+  const at::Tensor labels = at::tensor({0, 0, 1, 1, 2, 2, 2, 3, 4}, at::kLong);
+  const auto law =
+      make_blocks(labels, {.correlation = BlockCorrelation::per_latent, .columns = 3});
+  const BlockArrays arrays(*law);
+  EXPECT_EQ(arrays.class_of_block, (std::vector<std::int64_t>{0, 0, 1, 2, 2}));
+  EXPECT_EQ(arrays.class_blocks, (std::vector<double>{2, 1, 2}));
+  EXPECT_EQ(arrays.parameters, 3);
+  EXPECT_EQ(arrays.latents, 3);
+}
+
+TEST(BlockArrays, RefuseLawsOfOtherKindsAndPooledCorrelations) {
+  EXPECT_THROW(BlockArrays(Independent(3)), InputError);
+  EXPECT_THROW(
+      BlockArrays(Blocks(at::tensor({0, 0}, at::kLong), {BlockCorrelation::pooled, 1})),
+      InputError);
 }
 
 }  // namespace

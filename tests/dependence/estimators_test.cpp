@@ -30,7 +30,7 @@ TEST(LatentMemory, AfterUpdatesEqualsTheFullComputationOnTheOverwrittenLatents) 
       const at::Tensor& parameters = problem.parameters;
       EXPECT_TRUE(at::equal(memory->latents(), latents)) << problem.text();
       expect_near(memory->precision_rows(parameters, rows),
-                  at::matmul(problem.precisions(), latents).index_select(1, rows),
+                  problem.precision_times(latents).index_select(1, rows),
                   oracle::kTolerance, problem.text());
       expect_near(memory->parameter_gradient(parameters),
                   dependence.parameter_gradient(parameters, latents),
@@ -74,7 +74,7 @@ TEST(Pairs, RowsAreUnbiasedOverAllBatches) {
          oracle::problems_of_every_structure(sizes, 3, 2, /*seed=*/22)) {
       const std::int64_t n = problem.rows();
       const at::Tensor directions = oracle::normal({n, 2}, random);
-      const at::Tensor exact = at::matmul(problem.precisions(), problem.latents);
+      const at::Tensor exact = problem.precision_times(problem.latents);
       for (const std::int64_t b : {std::int64_t{2}, std::int64_t{3}, n}) {
         at::Tensor traces = at::zeros({3}, at::kDouble);
         at::Tensor rows_sum = at::zeros_like(exact);
@@ -149,9 +149,9 @@ TEST(Pairs, ABatchOfOneRowUsesTheDiagonalOnly) {
        oracle::problems_of_every_structure({3, 1, 2}, 2, 2, /*seed=*/25)) {
     const at::Tensor rows = oracle::whole_numbers({4});
     const at::Tensor latents = problem.latents.index_select(1, rows);
-    const at::Tensor diagonal = problem.precisions().select(1, 4).select(1, 4);
+    const at::Tensor diagonal = problem.precisions().select(2, 4).select(2, 4);
     expect_near(problem.dependence->pairs_rows(problem.parameters, rows, latents),
-                diagonal.view({2, 1, 1}) * latents, oracle::kTolerance, problem.text());
+                diagonal.unsqueeze(1) * latents, oracle::kTolerance, problem.text());
   }
 }
 

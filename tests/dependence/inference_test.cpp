@@ -46,6 +46,7 @@ TEST(Inference, StandardErrorsMatchTheDenseSecondDerivatives) {
     for (const Problem& problem : oracle::problems_of_every_structure(
              {20, 1, 1, 7, 2, 9}, 1, /*columns=*/20, seed)) {
       if (problem.parameter_count == 0 || problem.name == "unstructured") continue;
+      if (problem.is_per_latent()) continue;
       const Dependence& law = *problem.dependence;
       Random random(seed, 5);
       const at::Tensor latents = law.sample(problem.parameters[0], 20, random);
@@ -77,6 +78,30 @@ TEST(Inference, StandardErrorsMatchTheDenseSecondDerivatives) {
     }
   }
   EXPECT_GE(compared, 25);
+}
+
+TEST(Inference, OfEachLatentIsThatOfItsColumnAlone) {
+  Random random(209);
+  const at::Tensor labels = at::arange(120, at::kLong).floor_divide(4);
+  const auto shared = std::make_shared<Blocks>(
+      labels, BlocksOptions{.correlation = BlockCorrelation::shared});
+  const PerLatent law(shared, 3);
+  const at::Tensor latents =
+      law.sample(at::tensor({0.2, 0.5, 0.8}, at::kDouble), 3, random);
+  for (const bool is_known : {true, false}) {
+    const InferenceOptions options{.location_and_scale_are_known = is_known};
+    const auto actual = infer(law, latents, law.default_parameters(), options);
+    EXPECT_EQ(actual.why_no_errors, "");
+    for (std::int64_t j = 0; j < 3; ++j) {
+      const auto expected = infer(*shared, latents.narrow(1, j, 1),
+                                  shared->default_parameters(), options);
+      EXPECT_NEAR(number(actual.estimate[j]), number(expected.estimate[0]), 1e-5);
+      EXPECT_NEAR(number(actual.standard_error[j]), number(expected.standard_error[0]),
+                  1e-4);
+      EXPECT_NEAR(number(actual.low[j]), number(expected.low[0]), 1e-4);
+      EXPECT_NEAR(number(actual.high[j]), number(expected.high[0]), 1e-4);
+    }
+  }
 }
 
 TEST(Inference, OfASumOfOneMatrixIsThatOfTheRelationship) {

@@ -44,6 +44,7 @@ TEST(Sample, HasTheMomentsOfTheLaw) {
   const std::int64_t columns = 20000;
   for (const Problem& problem :
        oracle::problems_of_every_structure({4, 1, 2}, 1, 1, /*seed=*/31)) {
+    if (problem.is_per_latent()) continue;
     Random random(32);
     const at::Tensor draw =
         problem.dependence->sample(problem.parameters[0], columns, random);
@@ -53,9 +54,40 @@ TEST(Sample, HasTheMomentsOfTheLaw) {
   }
 }
 
+/// Draws of all columns, so many times: for each column the draws side by side,
+/// [p, n, draws].
+template <typename Draw>
+at::Tensor many_draws(std::int64_t draws, const Draw& draw) {
+  std::vector<at::Tensor> all;
+  for (std::int64_t i = 0; i < draws; ++i) all.push_back(draw());
+  return at::stack(all, 2).transpose(0, 1).contiguous();
+}
+
+TEST(Sample, OfEachLatentHasTheMomentsOfItsOwnLaw) {
+  const std::int64_t draws = 2000;
+  for (const Problem& problem :
+       oracle::problems_of_every_structure({4, 1, 2}, 1, 3, /*seed=*/33)) {
+    if (!problem.is_per_latent()) continue;
+    Random random(34);
+    const at::Tensor all = many_draws(draws, [&] {
+      return problem.dependence->sample(problem.parameters[0], 3, random);
+    });
+    for (std::int64_t j = 0; j < 3; ++j) {
+      expect_moments(moments(all[j]), at::zeros({7}, at::kDouble),
+                     problem.covariance(problem.parameters[0])[j], draws,
+                     problem.text());
+    }
+    // Columns have nothing in common.
+    const at::Tensor products = (all[0] * all[1]).mean(1);
+    EXPECT_LT(products.abs().max().item<double>(), 0.4) << problem.text();
+    EXPECT_THROW(problem.dependence->sample(problem.parameters[0], 2, random),
+                 InputError);
+  }
+}
+
 TEST(Sample, DependsOnTheSeedOnly) {
   for (const Problem& problem :
-       oracle::problems_of_every_structure({4, 1, 2}, 1, 1, /*seed=*/31)) {
+       oracle::problems_of_every_structure({4, 1, 2}, 1, 3, /*seed=*/31)) {
     const auto draw = [&](std::uint64_t seed) {
       Random random(seed);
       return problem.dependence->sample(problem.parameters[0], 3, random);
@@ -65,16 +97,18 @@ TEST(Sample, DependsOnTheSeedOnly) {
   }
 }
 
-/// The textbook formula with explicit inverses.
+/// The textbook formula with explicit inverses, column by column.
+/// @param covariance [L, n, n]
 ConditionalLaw dense_condition(const at::Tensor& covariance, const at::Tensor& observed,
                                const at::Tensor& unknown, const at::Tensor& latents) {
   const auto part = [&](const at::Tensor& rows, const at::Tensor& columns) {
-    return covariance.index_select(0, rows).index_select(1, columns);
+    return covariance.index_select(1, rows).index_select(2, columns);
   };
   const at::Tensor regression =
-      at::mm(part(unknown, observed), at::linalg_inv(part(observed, observed)));
-  return {unknown, at::mm(regression, latents),
-          part(unknown, unknown) - at::mm(regression, part(observed, unknown))};
+      at::matmul(part(unknown, observed), at::linalg_inv(part(observed, observed)));
+  return {unknown,
+          at::matmul(regression, latents.t().unsqueeze(2)).squeeze(2).t().contiguous(),
+          part(unknown, unknown) - at::matmul(regression, part(observed, unknown))};
 }
 
 TEST(Condition, MatchesTheDenseFormula) {
@@ -86,7 +120,7 @@ TEST(Condition, MatchesTheDenseFormula) {
     const ConditionalLaw law =
         problem.dependence->condition(problem.parameters[0], observed, latents);
     const ConditionalLaw expected = dense_condition(
-        problem.covariance(problem.parameters[0]), observed, unknown, latents);
+        problem.covariance_at(problem.parameters[0]), observed, unknown, latents);
     EXPECT_TRUE(at::equal(law.rows, unknown));
     expect_near(law.mean, expected.mean, 1e-10, problem.text());
     expect_near(law.covariance, expected.covariance, 1e-10, problem.text());
@@ -96,7 +130,7 @@ TEST(Condition, MatchesTheDenseFormula) {
 TEST(ConditionRows, AreTheDiagonalOfTheConditionalLaw) {
   for (const Problem& problem : oracle::random_problems()) {
     const std::int64_t n = problem.rows();
-    const at::Tensor covariance = problem.covariance(problem.parameters[0]);
+    const at::Tensor covariance = problem.covariance_at(problem.parameters[0]);
     const at::Tensor order = oracle::whole_numbers(Random(45).permutation(n));
     for (const std::int64_t q : {std::int64_t{0}, n / 3, (2 * n + 2) / 3, n - 1, n}) {
       const at::Tensor observed = order.narrow(0, 0, q);
@@ -110,9 +144,12 @@ TEST(ConditionRows, AreTheDiagonalOfTheConditionalLaw) {
           dense_condition(covariance, observed, unknown, latents);
       EXPECT_TRUE(at::equal(rows.rows, unknown)) << problem.text();
       expect_near(rows.mean, law.mean, 1e-10, problem.text());
-      expect_near(rows.variance, law.covariance.diagonal(), 1e-10, problem.text());
+      const auto diagonal = [](const ConditionalLaw& of) {
+        return of.covariance.diagonal(0, 1, 2).t().contiguous();
+      };
+      expect_near(rows.variance, diagonal(law), 1e-10, problem.text());
       expect_near(rows.mean, expected.mean, 1e-10, problem.text());
-      expect_near(rows.variance, expected.covariance.diagonal(), 1e-10, problem.text());
+      expect_near(rows.variance, diagonal(expected), 1e-10, problem.text());
     }
   }
 }
@@ -138,7 +175,7 @@ TEST(Condition, OnNothingIsTheUnconditionalLaw) {
                                       at::empty({0, 2}, at::kDouble));
     EXPECT_TRUE(at::equal(law.rows, at::arange(4, at::kLong)));
     expect_near(law.mean, at::zeros({4, 2}, at::kDouble), 0, problem.text());
-    expect_near(law.covariance, problem.covariance(problem.parameters[0]), 1e-12,
+    expect_near(law.covariance, problem.covariance_at(problem.parameters[0]), 1e-12,
                 problem.text());
   }
 }
@@ -183,6 +220,7 @@ TEST(SampleGiven, KeepsTheObservedRowsAndHasTheMomentsOfTheConditionalLaw) {
   const at::Tensor observed = whole_numbers({6, 0, 3});
   for (const Problem& problem :
        oracle::problems_of_every_structure({4, 1, 2}, 1, 1, /*seed=*/51)) {
+    if (problem.is_per_latent()) continue;
     const at::Tensor latents = problem.latents[0].index_select(0, observed);
     const at::Tensor repeated = latents.expand({3, columns});
     Random random(52);
@@ -192,7 +230,62 @@ TEST(SampleGiven, KeepsTheObservedRowsAndHasTheMomentsOfTheConditionalLaw) {
     const ConditionalLaw law =
         problem.dependence->condition(problem.parameters[0], observed, latents);
     expect_moments(moments(draw.index_select(0, law.rows)), law.mean.squeeze(1),
-                   law.covariance, columns, problem.text());
+                   law.covariance[0], columns, problem.text());
+  }
+}
+
+TEST(SampleGiven, OfEachLatentHasTheMomentsOfItsOwnConditionalLaw) {
+  const std::int64_t draws = 2000;
+  const at::Tensor observed = whole_numbers({6, 0, 3});
+  for (const Problem& problem :
+       oracle::problems_of_every_structure({4, 1, 2}, 1, 3, /*seed=*/53)) {
+    if (!problem.is_per_latent()) continue;
+    const at::Tensor latents = problem.latents[0].index_select(0, observed);
+    Random random(54);
+    const at::Tensor all = many_draws(draws, [&] {
+      return problem.dependence->sample_given(problem.parameters[0], observed, latents,
+                                              random);
+    });
+    const ConditionalLaw law =
+        problem.dependence->condition(problem.parameters[0], observed, latents);
+    for (std::int64_t j = 0; j < 3; ++j) {
+      EXPECT_TRUE(at::equal(all[j].index_select(0, observed).select(1, 0),
+                            latents.select(1, j)))
+          << problem.text();
+      expect_moments(moments(all[j].index_select(0, law.rows)), law.mean.select(1, j),
+                     law.covariance[j], draws, problem.text());
+    }
+  }
+}
+
+TEST(PerLatent, LatentsOfAnotherNumberOfColumnsAreRefused) {
+  const PerLatent law(std::make_shared<Blocks>(whole_numbers({0, 0, 1})), 2);
+  const at::Tensor parameters = at::full({1, 2}, 0.5, at::kDouble);
+  EXPECT_THROW(law.log_density(parameters, at::zeros({1, 3, 3}, at::kDouble)),
+               InputError);
+  EXPECT_THROW(
+      law.condition(parameters[0], whole_numbers({0}), at::zeros({1, 1}, at::kDouble)),
+      InputError);
+  EXPECT_THROW(PerLatent(std::make_shared<Blocks>(whole_numbers({0, 0})), 0),
+               InputError);
+  EXPECT_THROW(PerLatent(std::make_shared<PerLatent>(
+                             std::make_shared<Blocks>(whole_numbers({0, 0})), 2),
+                         2),
+               InputError);
+}
+
+TEST(PerLatent, EqualParametersGiveTheSharedLaw) {
+  for (const Problem& problem :
+       oracle::problems_of_every_structure({4, 1, 2}, 2, 3, /*seed=*/55)) {
+    if (problem.is_per_latent()) continue;
+    const PerLatent own(problem.dependence, 3);
+    const at::Tensor parameters = problem.parameters.repeat({1, 3});
+    expect_near(own.log_density(parameters, problem.latents),
+                problem.dependence->log_density(problem.parameters, problem.latents),
+                1e-12, problem.text());
+    expect_near(own.row_worth(parameters),
+                problem.dependence->row_worth(problem.parameters), 1e-12,
+                problem.text());
   }
 }
 
@@ -238,7 +331,7 @@ TEST(Relationship, DecompositionGivesTheMatrixBack) {
   expect_near(at::mm(vectors.t(), vectors), at::eye(30, at::kDouble), 1e-13, "Q'Q");
   EXPECT_GE(parts.eigenvalues.min().item<double>(), 0);
   const Relationship again(parts);
-  expect_near(again.covariance(at::full({1}, 0.25, at::kDouble)),
+  expect_near(again.covariance(at::full({1}, 0.25, at::kDouble))[0],
               0.25 * at::eye(30, at::kDouble) + 0.75 * matrix, 1e-13, "C");
 }
 

@@ -23,6 +23,7 @@
 #include "kinflow/dependence/independent.h"
 #include "kinflow/dependence/iterative_relationship.h"
 #include "kinflow/dependence/markov_time.h"
+#include "kinflow/dependence/per_latent.h"
 #include "kinflow/dependence/relationship.h"
 #include "kinflow/dependence/relationship_matrices.h"
 #include "kinflow/dependence/relationship_sum.h"
@@ -33,7 +34,8 @@ namespace kinflow::oracle {
 /// How far algebra in float64 may be from the oracle.
 inline constexpr double kTolerance = 1e-10;
 
-/// C as an explicit function of the parameters: [k] to [n, n], differentiable.
+/// C as an explicit function of the parameters: [k] to [L, n, n], differentiable, L as
+/// in Dependence::distinct_latents(). What problems are made of gives [n, n] for L = 1.
 using DenseCovariance = std::function<at::Tensor(const at::Tensor&)>;
 
 /// A structure, the covariance that it should have, and one case of its arguments.
@@ -53,15 +55,31 @@ struct Problem {
     return name + ", " + std::to_string(rows()) + " rows, " +
            std::to_string(columns()) + " columns";
   }
-  /// C and C^-1 of every replica: [R, n, n].
+  /// Whether every column has its own C.
+  bool is_per_latent() const {
+    return dynamic_cast<const FoldedLatents*>(dependence.get()) != nullptr;
+  }
+  /// C of parameters [k]: [L, n, n].
+  at::Tensor covariance_at(const at::Tensor& own) const {
+    const at::Tensor result = covariance(own);
+    return result.dim() == 2 ? result.unsqueeze(0) : result;
+  }
+  /// C and C^-1 of every replica: [R, L, n, n].
   at::Tensor covariances() const {
     std::vector<at::Tensor> result;
     for (std::int64_t r = 0; r < replicas(); ++r) {
-      result.push_back(covariance(parameters[r]));
+      result.push_back(covariance_at(parameters[r]));
     }
     return at::stack(result);
   }
   at::Tensor precisions() const { return at::linalg_inv(covariances()); }
+  /// C^-1 U of every replica, column by column: [R, n, p].
+  at::Tensor precision_times(const at::Tensor& of_latents) const {
+    return at::matmul(precisions(), of_latents.transpose(1, 2).unsqueeze(3))
+        .squeeze(3)
+        .transpose(1, 2)
+        .contiguous();
+  }
 };
 
 inline at::Tensor normal(at::IntArrayRef shape, Random& random) {
@@ -85,11 +103,19 @@ inline at::Tensor whole_numbers(const std::vector<std::int64_t>& values) {
   return at::tensor(values, at::kLong);
 }
 
-/// p/2 log det C + 1/2 tr(U' C^-1 U) of one replica, a scalar.
+/// The sum over the columns u of 1/2 log det C + 1/2 u' C^-1 u of one replica, a
+/// scalar.
+/// @param covariance  [n, n] or [L, n, n]
 inline at::Tensor objective(const at::Tensor& covariance, const at::Tensor& latents) {
-  const at::Tensor precision = at::linalg_inv(covariance);
-  return 0.5 * (latents.size(1) * at::logdet(covariance) +
-                (latents * at::mm(precision, latents)).sum());
+  const at::Tensor matrices =
+      covariance.dim() == 2 ? covariance.unsqueeze(0) : covariance;
+  at::Tensor total = at::zeros({}, at::kDouble);
+  for (std::int64_t j = 0; j < latents.size(1); ++j) {
+    const at::Tensor& c = matrices[std::min(j, matrices.size(0) - 1)];
+    const at::Tensor u = latents.narrow(1, j, 1);
+    total = total + 0.5 * (at::logdet(c) + (u * at::mm(at::linalg_inv(c), u)).sum());
+  }
+  return total;
 }
 
 /// Gradient of the objective in the parameters by autograd: [R, k].
@@ -360,7 +386,44 @@ inline Problem independent_problem(std::int64_t n) {
           [n](const at::Tensor&) { return at::eye(n, at::kDouble); }, 0};
 }
 
-/// One problem of each structure: `block_sizes` give n.
+/// The same structure with parameters of its own for each of so many columns.
+inline Problem per_latent_problem(const Problem& inner, std::int64_t columns) {
+  const auto k = inner.parameter_count;
+  const auto covariance = [own = inner.covariance, k,
+                           columns](const at::Tensor& parameters) {
+    std::vector<at::Tensor> matrices;
+    for (std::int64_t j = 0; j < columns; ++j) {
+      matrices.push_back(own(parameters.narrow(0, j * k, k)));
+    }
+    return at::stack(matrices);
+  };
+  return {inner.name + ", per latent",
+          std::make_shared<PerLatent>(inner.dependence, columns), covariance,
+          columns * k, inner.is_simplex};
+}
+
+/// Blocks with an effect of each block and of each column, from blocks with
+/// correlations of their own.
+inline Problem effects_problem(const Problem& blocks, std::int64_t columns) {
+  const auto m = blocks.parameter_count;
+  const auto covariance = [own = blocks.covariance, m,
+                           columns](const at::Tensor& parameters) {
+    std::vector<at::Tensor> matrices;
+    for (std::int64_t j = 0; j < columns; ++j) {
+      matrices.push_back(
+          own(m > 0 ? (parameters.narrow(0, 0, m) + parameters[m + j]).sigmoid()
+                    : parameters));
+    }
+    return at::stack(matrices);
+  };
+  const auto& law = dynamic_cast<const Blocks&>(*blocks.dependence);
+  return {"blocks, effects of blocks and latents",
+          std::make_shared<BlockAndLatentEffects>(law.block_of_row(), columns),
+          covariance, m > 0 ? m + columns : 0};
+}
+
+/// One problem of each structure, and of each with parameters of its own for every
+/// column: `block_sizes` give n.
 inline std::vector<Problem> problems_of_every_structure(
     const std::vector<std::int64_t>& block_sizes, std::int64_t replicas,
     std::int64_t columns, std::uint64_t seed) {
@@ -386,10 +449,22 @@ inline std::vector<Problem> problems_of_every_structure(
       sum_problem(block_sizes, random),
       sparse_sum_problem(block_sizes, random),
       unstructured_problem(n)};
+  problems.push_back(effects_problem(problems[1], columns));
+  const auto structures = problems.size() - 1;
+  for (std::size_t i = 0; i < structures; ++i) {
+    // The law of pooled correlations is learned from all columns together.
+    if (problems[i].name == "blocks, pooled") continue;
+    problems.push_back(per_latent_problem(problems[i], columns));
+  }
   for (Problem& problem : problems) {
     problem.parameters =
         uniform({replicas, problem.parameter_count}, 0.05, 0.95, random);
-    if (problem.is_simplex) problem.parameters /= problem.parameters.sum(1, true);
+    if (problem.is_simplex) {
+      // The weights of each column.
+      const auto columns_apart = problem.parameters.view(
+          {replicas, problem.dependence->distinct_latents(), -1});
+      columns_apart.div_(columns_apart.sum(2, true));
+    }
     problem.latents = normal({replicas, n, columns}, random);
   }
   return problems;

@@ -179,7 +179,7 @@ TEST(RelationshipSum, TakesPartsThatLeaveRowsOut) {
   const RelationshipSum sum(
       {block_rows(oracle::whole_numbers({0, 1, 1})), oracle::compress(second)});
   const at::Tensor weights = at::tensor({0.2, 0.3, 0.5}, at::kDouble);
-  expect_near(sum.covariance(weights),
+  expect_near(sum.covariance(weights)[0],
               0.2 * at::eye(3, at::kDouble) +
                   0.3 * oracle::same_label(oracle::whole_numbers({0, 1, 1})) +
                   0.5 * second,
@@ -256,8 +256,8 @@ TEST(RelationshipSum, SaysAtWhichWeightsItIsNotPositiveDefinite) {
 TEST(Unstructured, WithAllParametersZeroIsIndependent) {
   const Unstructured law(6);
   EXPECT_EQ(law.parameter_count(), 21);
-  expect_near(law.covariance(at::zeros({21}, at::kDouble)), at::eye(6, at::kDouble), 0,
-              "C");
+  expect_near(law.covariance(at::zeros({21}, at::kDouble))[0], at::eye(6, at::kDouble),
+              0, "C");
 }
 
 TEST(Unstructured, RefusesMoreRowsThanItCanLearn) {

@@ -98,7 +98,7 @@ TEST(Likelihood, RowsGivenObservedOnesFollowTheConditionalLaw) {
   const auto both = append_rows(observed, rows);
   const auto laws = laws_of_groups(model, both);
   const auto observed_laws = laws_of_groups(model, observed);
-  const auto covariance = laws[0].law->covariance(laws[0].parameters);
+  const auto covariance = laws[0].law->covariance(laws[0].parameters)[0];
   const auto part = [&](const std::vector<std::int64_t>& chosen) {
     const auto index = at::tensor(chosen, at::kLong);
     return dense_joint(model, both.data.index_select(0, index),

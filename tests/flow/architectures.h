@@ -49,6 +49,19 @@ inline std::vector<FlowOptions> architectures() {
        .context = 2,
        .layers = 3,
        .hidden = hidden},
+      {.dimension = 1, .layers = 2, .hidden = hidden, .bins = 5, .latent_map = true},
+      {.dimension = 5,
+       .context = 1,
+       .layers = 3,
+       .hidden = hidden,
+       .permutation = Permutation::random,
+       .permutation_seed = 3,
+       .latent_map = true},
+      {.kind = FlowKind::affine,
+       .dimension = 4,
+       .layers = 2,
+       .hidden = hidden,
+       .latent_map = true},
   };
 }
 

@@ -161,6 +161,7 @@ TEST(Flow, ThePlanHasTheOffsetsOfTheBuffer) {
         offsets.insert(offsets.end(), {coupling.log_scale, coupling.shift});
       }
     }
+    if (options.latent_map) offsets.push_back(plan.latent_map);
     ASSERT_EQ(offsets.size(), flow.slots().size());
     for (std::size_t i = 0; i < offsets.size(); ++i) {
       EXPECT_EQ(offsets[i], flow.slots()[i].offset) << flow.slots()[i].name;

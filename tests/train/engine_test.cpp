@@ -65,7 +65,9 @@ std::vector<Case> cases() {
   const auto independent = make_small_law(Structure::independent, kEngineRows);
   const auto blocks = make_small_law(Structure::per_block, kEngineRows);
   const auto related = make_small_law(Structure::relationship, kEngineRows);
-  for (const auto structure : {Structure::shared, Structure::per_size}) {
+  for (const auto structure :
+       {Structure::shared, Structure::per_size, Structure::per_latent,
+        Structure::per_block_and_latent, Structure::relationship_per_latent}) {
     add(name_of(structure), {.law = make_small_law(structure, kEngineRows),
                              .replicas = all_combinations()});
   }
@@ -93,6 +95,15 @@ std::vector<Case> cases() {
       {.law = blocks, .replicas = hybrid, .flow = with_context});
   add("relationship with context",
       {.law = related, .replicas = hybrid, .flow = with_context});
+  const FlowOptions with_map{
+      .dimension = 2, .layers = 2, .hidden = {8}, .bins = 5, .latent_map = true};
+  for (const auto structure :
+       {Structure::per_latent, Structure::relationship_per_latent}) {
+    add(name_of(structure) + " with a linear map",
+        {.law = make_small_law(structure, kEngineRows),
+         .replicas = hybrid,
+         .flow = with_map});
+  }
   add("independent, affine",
       {.law = independent, .replicas = baseline, .flow = affine});
   add("per block, affine", {.law = blocks, .replicas = hybrid, .flow = affine});

@@ -207,6 +207,36 @@ TEST_F(ModelFile, OfPartsLoadsBitForBit) {
   EXPECT_EQ(content_of(path("m.safetensors")), content_of(path("again.safetensors")));
 }
 
+TEST_F(ModelFile, LatentsWithDependencesOfTheirOwnAreOfFormat6) {
+  auto model = model_of_parts(at::kFloat);
+  auto options = model.parts[1].flow->options();
+  options.latent_map = true;
+  model.parts[1].flow =
+      std::make_unique<Flow>(options, std::vector<std::uint64_t>{5}, at::kFloat);
+  model.parts[1].flow->start_latent_map(
+      at::tensor({0.3, 1.0, 0.8, -0.4}, at::kDouble).view({2, 2}));
+  model.dependence.latents = 2;
+  for (auto* parameters : {&model.dependence.parameters, &model.further_parameters[0],
+                           &model.further_parameters[1]}) {
+    const auto shared = *parameters;
+    for (const double value : shared) parameters->push_back(0.5 * value);
+  }
+  save_model(path("m.safetensors"), model);
+  EXPECT_NE(content_of(path("m.safetensors")).find("\\\"format_version\\\":6,"),
+            std::string::npos);
+  const auto loaded = load_model(path("m.safetensors"));
+  EXPECT_EQ(loaded.dependence.latents, 2);
+  EXPECT_EQ(loaded.dependence.parameters, model.dependence.parameters);
+  EXPECT_EQ(loaded.further_parameters, model.further_parameters);
+  const auto rows = at::tensor({165.0, -3.01, 180.0, -2.99}, at::kDouble).view({2, 2});
+  const auto context = at::tensor({0.5, -1.0}, at::kDouble).view({2, 1});
+  EXPECT_TRUE(at::equal(loaded.row_log_density(rows, context),
+                        model.row_log_density(rows, context)));
+  model.dependence.latents = 3;
+  save_model(path("off.safetensors"), model);
+  EXPECT_THROW(load_model(path("off.safetensors")), InputError);
+}
+
 TEST_F(ModelFile, MembersOfPartsAreThoseOfTheMixture) {
   const auto model = model_of_parts(at::kDouble);
   const auto rows = at::tensor({165.0, -3.01, 180.0, -2.99}, at::kDouble).view({2, 2});

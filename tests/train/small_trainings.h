@@ -16,6 +16,7 @@
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/independent.h"
+#include "kinflow/dependence/per_latent.h"
 #include "kinflow/dependence/relationship.h"
 #include "kinflow/train/trainer.h"
 
@@ -37,11 +38,21 @@ enum class Structure {
   per_size,
   pooled,
   relationship,
+  per_latent,
+  per_block_and_latent,
+  relationship_per_latent,
 };
 
 inline std::string name_of(Structure structure) {
-  const char* const names[] = {"independent", "per block", "shared",
-                               "per size",    "pooled",    "relationship"};
+  const char* const names[] = {"independent",
+                               "per block",
+                               "shared",
+                               "per size",
+                               "pooled",
+                               "relationship",
+                               "per latent",
+                               "per block and latent",
+                               "relationship per latent"};
   return names[static_cast<int>(structure)];
 }
 
@@ -72,9 +83,9 @@ inline at::Tensor dense_relationship(std::int64_t rows) {
 
 inline std::shared_ptr<const Dependence> make_small_law(Structure structure,
                                                         std::int64_t rows) {
-  const auto blocks = [&](BlockCorrelation correlation) {
-    return std::make_shared<Blocks>(
-        mixed_blocks(rows), BlocksOptions{.correlation = correlation, .columns = 2});
+  const auto blocks =
+      [&](BlockCorrelation correlation) -> std::shared_ptr<const Dependence> {
+    return make_blocks(mixed_blocks(rows), {.correlation = correlation, .columns = 2});
   };
   switch (structure) {
     case Structure::per_block:
@@ -87,6 +98,13 @@ inline std::shared_ptr<const Dependence> make_small_law(Structure structure,
       return blocks(BlockCorrelation::pooled);
     case Structure::relationship:
       return std::make_shared<Relationship>(dense_relationship(rows));
+    case Structure::per_latent:
+      return blocks(BlockCorrelation::per_latent);
+    case Structure::per_block_and_latent:
+      return blocks(BlockCorrelation::per_block_and_latent);
+    case Structure::relationship_per_latent:
+      return std::make_shared<PerLatent>(
+          std::make_shared<Relationship>(dense_relationship(rows)), 2);
     default:
       return std::make_shared<Independent>(rows);
   }
@@ -175,7 +193,9 @@ class SmallTraining {
         .calibrates = setup.calibrates};
     const auto count = law_->parameter_count();
     if (count > 0) {
-      data.typical_weights = at::arange(1, count + 1, at::kDouble).unsqueeze(1);
+      const auto interpreted =
+          law_->interpreted(law_->default_parameters().unsqueeze(0)).size(1);
+      data.typical_weights = at::arange(1, interpreted + 1, at::kDouble).unsqueeze(1);
       data.typical_weights /= data.typical_weights.sum();
     }
     if (setup.is_valid_joint) {

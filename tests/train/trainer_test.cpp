@@ -56,7 +56,7 @@ void expect_step_follows_the_dense_gradient(const Dependence& law, double start)
   at::Tensor total;
   for (std::int64_t replica = 0; replica < 2; ++replica) {
     const auto result = oracle.to_latent(data.unsqueeze(0).expand({2, rows, 2}));
-    const auto covariance = law.covariance(parameters[replica]);
+    const auto covariance = law.covariance(parameters[replica])[0];
     const auto latents = result.latents[replica];
     const auto nll =
         0.5 * (latents * at::linalg_solve(covariance, latents, true)).sum() +
@@ -260,7 +260,7 @@ TEST(Trainer, HeldOutRowsCountByWhatTheyAreWorth) {
                     TrainOptions{}, start);
     EXPECT_EQ(trainer.valid_score(), ValidScore::weighted);
     for (std::int64_t replica = 0; replica < 2; ++replica) {
-      const auto worth = at::linalg_solve(valid_law->covariance(start[replica]),
+      const auto worth = at::linalg_solve(valid_law->covariance(start[replica])[0],
                                           at::ones({12}, at::kDouble), true)
                              .clamp_min(0);
       // A new flow is the identity.

@@ -109,6 +109,74 @@ void coupling_to_latent(const KernelPlan& plan, const KernelCoupling& coupling,
   }
 }
 
+/// to += weight * from, of one column of the tile.
+template <typename Real>
+inline void add_column(Real weight, const Real* from, Real* to) {
+  for (std::int64_t r = 0; r < kTileRows; r += kLanes<Real>) {
+    store(to + r, load(to + r) + weight * load(from + r));
+  }
+}
+
+template <typename Real>
+inline void scale_column(Real weight, Real* column) {
+  for (std::int64_t r = 0; r < kTileRows; r += kLanes<Real>) {
+    store(column + r, weight * load(column + r));
+  }
+}
+
+template <typename Real>
+inline void copy_columns(const KernelPlan& plan, const Real* from, Real* to) {
+  std::memcpy(to, from,
+              static_cast<std::size_t>(plan.dimension * kTileRows) * sizeof(Real));
+}
+
+/// The last linear map in place: first U, then L, in orders in which no column is
+/// overwritten before it has been read. `saved` gets what each was given; null: nothing
+/// is kept.
+template <typename Real>
+void map_latents(const KernelPlan& plan, const Real* values, const Tile<Real>& tile,
+                 Real* saved) {
+  const std::int64_t p = plan.dimension;
+  const Real* factors = values + plan.latent_map;
+  const auto column = [&](std::int64_t c) { return tile.columns + c * kTileRows; };
+  if (saved != nullptr) copy_columns(plan, tile.columns, saved);
+  Real total = 0;
+  for (std::int64_t i = 0; i < p; ++i) {
+    total += factors[i * p + i];
+    scale_column(std::exp(factors[i * p + i]), column(i));
+    for (std::int64_t j = i + 1; j < p; ++j) {
+      add_column(factors[i * p + j], column(j), column(i));
+    }
+  }
+  if (saved != nullptr) copy_columns(plan, tile.columns, saved + p * kTileRows);
+  for (std::int64_t i = p - 1; i >= 0; --i) {
+    for (std::int64_t j = 0; j < i; ++j) {
+      add_column(factors[i * p + j], column(j), column(i));
+    }
+  }
+  for (std::int64_t r = 0; r < kTileRows; r += kLanes<Real>) {
+    store(tile.log_abs_det + r, load(tile.log_abs_det + r) + total);
+  }
+}
+
+template <typename Real>
+void unmap_latents(const KernelPlan& plan, const Real* values, const Tile<Real>& tile) {
+  const std::int64_t p = plan.dimension;
+  const Real* factors = values + plan.latent_map;
+  const auto column = [&](std::int64_t c) { return tile.columns + c * kTileRows; };
+  for (std::int64_t i = 0; i < p; ++i) {
+    for (std::int64_t j = 0; j < i; ++j) {
+      add_column(-factors[i * p + j], column(j), column(i));
+    }
+  }
+  for (std::int64_t i = p - 1; i >= 0; --i) {
+    for (std::int64_t j = i + 1; j < p; ++j) {
+      add_column(-factors[i * p + j], column(j), column(i));
+    }
+    scale_column(std::exp(-factors[i * p + i]), column(i));
+  }
+}
+
 template <typename Real>
 void to_latent(const KernelPlan& plan, const Real* values, Tile<Real> tile,
                Real* workspace, bool keep) {
@@ -121,6 +189,9 @@ void to_latent(const KernelPlan& plan, const Real* values, Tile<Real> tile,
       coupling_to_latent<false>(plan, coupling, values, tile, workspace);
     }
   }
+  if (plan.latent_map < 0) return;
+  map_latents(plan, values, tile,
+              keep ? workspace + plan.coupling_count * plan.workspace : nullptr);
 }
 
 template <typename Real>
@@ -128,6 +199,7 @@ void from_latent(const KernelPlan& plan, const Real* values, Tile<Real> tile,
                  Real* workspace) {
   const std::int64_t vectors = used_vectors<Real>(tile.rows);
   const Real bound = static_cast<Real>(plan.bound);
+  if (plan.latent_map >= 0) unmap_latents(plan, values, tile);
   for (std::int64_t i = plan.coupling_count - 1; i >= 0; --i) {
     const KernelCoupling& coupling = plan.couplings[i];
     if (coupling.shift >= 0) {
@@ -234,11 +306,61 @@ void conditioner_gradient(const KernelPlan& plan, const KernelCoupling& coupling
       });
 }
 
+/// The sum over the rows in use of the product of two columns; unused rows may hold
+/// numbers that are not finite.
+template <typename Real>
+inline Real product_of(const Real* a, const Real* b, std::int64_t rows) {
+  Vec<Real> total = {};
+  for (std::int64_t r = 0; r < rows; r += kLanes<Real>) {
+    total += load(a + r) * load(b + r);
+  }
+  return sum_of<Real>(total);
+}
+
+/// Gradients of the last linear map; the tile's columns become the gradient in what it
+/// was given.
+template <typename Real>
+void map_gradient(const KernelPlan& plan, const Real* values, const Tile<Real>& tile,
+                  const Real* saved, Real* gradient) {
+  const std::int64_t p = plan.dimension;
+  const Real* factors = values + plan.latent_map;
+  Real* slopes = gradient + plan.latent_map;
+  const auto column = [&](std::int64_t c) { return tile.columns + c * kTileRows; };
+  const Real* between = saved + p * kTileRows;
+  for (std::int64_t j = 0; j < p; ++j) {
+    for (std::int64_t i = j + 1; i < p; ++i) {
+      slopes[i * p + j] += product_of(column(i), between + j * kTileRows, tile.rows);
+      add_column(factors[i * p + j], column(i), column(j));
+    }
+  }
+  Vec<Real> log_slopes = {};
+  for (std::int64_t r = 0; r < kTileRows; r += kLanes<Real>) {
+    log_slopes += load(tile.log_abs_det + r);
+  }
+  const Real log_slope = sum_of<Real>(log_slopes);
+  for (std::int64_t j = p - 1; j >= 0; --j) {
+    const Real scale = std::exp(factors[j * p + j]);
+    slopes[j * p + j] +=
+        scale * product_of(column(j), saved + j * kTileRows, tile.rows) + log_slope;
+    for (std::int64_t i = j + 1; i < p; ++i) {
+      slopes[j * p + i] += product_of(column(j), saved + i * kTileRows, tile.rows);
+    }
+    scale_column(scale, column(j));
+    for (std::int64_t i = 0; i < j; ++i) {
+      add_column(factors[i * p + j], column(i), column(j));
+    }
+  }
+}
+
 template <typename Real>
 void backward(const KernelPlan& plan, const Real* values, Tile<Real> tile,
               Real* all_workspace, Real* scratch, Real* gradient) {
   const std::int64_t vectors = used_vectors<Real>(tile.rows);
   const Real bound = static_cast<Real>(plan.bound);
+  if (plan.latent_map >= 0) {
+    map_gradient(plan, values, tile,
+                 all_workspace + plan.coupling_count * plan.workspace, gradient);
+  }
   for (std::int64_t i = plan.coupling_count - 1; i >= 0; --i) {
     const KernelCoupling& coupling = plan.couplings[i];
     Real* workspace = all_workspace + i * plan.workspace;

@@ -45,6 +45,7 @@ struct KernelPlan {
   std::int64_t workspace;   ///< numbers of one coupling's part
   std::int64_t widest;      ///< most features of any array
   std::int64_t parameters;  ///< P
+  std::int64_t latent_map;  ///< of the last linear map, in the values; -1 without
 };
 
 /// Rows of a tile, feature by feature; `rows` are in use, the rest hold harmless
@@ -79,7 +80,8 @@ template <typename Real>
 struct FlowKernels {
   const char* name;
   /// Data to latents. With `keep` every coupling has its own part of the workspace and
-  /// leaves there what backward() needs; otherwise all share one part.
+  /// leaves there what backward() needs, and the linear map 2 p [tile] after them;
+  /// otherwise all share one part.
   void (*to_latent)(const KernelPlan& plan, const Real* values, Tile<Real> tile,
                     Real* workspace, bool keep);
   /// Latents to data; log_abs_det is not used.

@@ -51,9 +51,16 @@ std::optional<Whitened> whiten(const Model& model, const RunSample& sample,
                                    text_at(model.record, "/request/data/table")),
                     {}, silent);
   Whitened result;
-  result.covariance = laws.at(0).law->covariance(laws[0].parameters.cpu()).cpu();
-  const auto factor = at::linalg_cholesky(result.covariance);
-  result.latents = at::linalg_solve_triangular(factor, latents, /*upper=*/false);
+  // One for all latents, or one for each.
+  const auto covariances = laws.at(0).law->covariance(laws[0].parameters.cpu()).cpu();
+  result.covariance = covariances.mean(0);
+  const auto columns = latents.t().reshape({covariances.size(0), -1, latents.size(0)});
+  result.latents =
+      at::linalg_solve_triangular(at::linalg_cholesky(covariances),
+                                  columns.transpose(1, 2), /*upper=*/false)
+          .transpose(1, 2)
+          .reshape({latents.size(1), latents.size(0)})
+          .t();
   return result;
 }
 
