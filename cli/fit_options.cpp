@@ -187,7 +187,11 @@ const std::vector<EffectRule<FitChoice>>& fit_rules() {
       {{"--latent-map"},
        "--correlation per-latent or per-block-and-latent, or --share-per-latent",
        [](const Choice& c) {
-         return has_own_latents(c.request.data.dependence) ? "" : "neither";
+         const auto& dependence = c.request.data.dependence;
+         const bool is_open = kind_of(dependence) == DependenceKind::blocks
+                                  ? !dependence.correlation
+                                  : !dependence.per_latent;
+         return is_open || has_own_latents(dependence) ? "" : "neither";
        }},
       {{"--schedule"},
        "a dependence",
@@ -274,10 +278,13 @@ void add_data_options(CLI::App& verb, FitGiven& given) {
   add_choice(
       verb, "--correlation", given.correlation, block_correlation_names(),
       "With --group: one correlation for all blocks, one for each, one for each size, "
-      "one for each under a common law that is learned, one for each latent, or an "
-      "effect of each block and one of each latent");
-  verb.add_flag("--share-per-latent", given.dependence.request.per_latent,
-                "Every latent has its own lambda, gamma or weights");
+      "one for each under a common distribution that is learned, one for each latent, "
+      "or an effect of each block and one of each latent; choose: by held-out blocks");
+  verb.add_flag("--share-per-latent,!--no-share-per-latent",
+                given.dependence.request.per_latent,
+                "Whether every latent has its own lambda, gamma or weights (default: of "
+                "one relationship or a kernel of time the likelihood chooses; of a sum "
+                "they share them)");
   verb.add_flag("--latent-map,!--no-latent-map", given.request.latent_map,
                 "Whether flows end in a linear map of the latents where these have "
                 "dependences of their own (default: they do)");

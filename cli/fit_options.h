@@ -14,7 +14,7 @@ struct FitGiven {
   FitRequest request;
   bool independent = false;
   std::string schedule = "joint", flow, permutation = "random";
-  std::string correlation = "per-block", precision = "float32";
+  std::string correlation = "choose", precision = "float32";
   std::string estimator, split_by, normal_scores = "choose";
   DependenceGiven dependence;
   std::optional<MinusNine> minus_nine;

@@ -75,7 +75,7 @@ RowLaws make_row_laws(const Model& model, const DependenceRequest& request,
   const auto columns = std::ssize(model.columns);
   // The decay of time is part of the structure, and a member has its own.
   const bool has_own_decay = kind_of(request) == DependenceKind::time &&
-                             instead.empty() && !request.per_latent;
+                             instead.empty() && !has_own_latents(request);
   std::map<double, std::shared_ptr<const Dependence>> law_of_decay;
   RowLaws laws;
   for (std::int64_t member = 0; member < model.members(); ++member) {

@@ -60,7 +60,7 @@ const std::vector<RecordedOption> kOfTables = {
     {"/data/columns", "--columns", {}},
     {"/data/context", "--context", {}},
     {"/dependence/group", "--group", {}},
-    {"/dependence/correlation", "--correlation", {R"("per-block")"}},
+    {"/dependence/correlation", "--correlation", {R"("choose")"}},
     {"/dependence/relationships", "--relationship", {}},
     {"/dependence/relationship_ids", "--relationship-ids", {}},
     {"/dependence/relationship_scale", "--relationship-scale", {R"("mean-diagonal")"}},

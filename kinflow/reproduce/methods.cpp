@@ -32,6 +32,11 @@ FitRequest paper_request(const MethodSettings& settings, Schedule schedule) {
   request.bound = settings.paper_bound;
   request.standardize = false;
   request.calibrate = false;
+  auto& dependence = request.data.dependence;
+  if (kind_of(dependence) == DependenceKind::blocks && !dependence.correlation) {
+    dependence.correlation = BlockCorrelation::per_block;
+  }
+  dependence.per_latent = false;
   request.train.schedule = schedule;
   request.train.estimator = Estimator::pairs;
   request.train.patience = kManySteps;

@@ -25,8 +25,9 @@ const Names<DependenceKind>& dependence_kind_names() {
   return names;
 }
 
-const Names<BlockCorrelation>& block_correlation_names() {
-  static const Names<BlockCorrelation> names = {
+const Names<std::optional<BlockCorrelation>>& block_correlation_names() {
+  static const Names<std::optional<BlockCorrelation>> names = {
+      {"choose", std::nullopt},
       {"shared", BlockCorrelation::shared},
       {"per-block", BlockCorrelation::per_block},
       {"per-size", BlockCorrelation::per_size},
@@ -79,7 +80,8 @@ DependenceKind kind_of(const DependenceRequest& request) {
 }
 
 bool has_own_latents(const DependenceRequest& request) {
-  return request.per_latent || request.correlation == BlockCorrelation::per_latent ||
+  return request.per_latent.value_or(false) ||
+         request.correlation == BlockCorrelation::per_latent ||
          request.correlation == BlockCorrelation::per_block_and_latent;
 }
 
@@ -157,9 +159,10 @@ void check_dependence(const DependenceRequest& request) {
              std::filesystem::is_directory(request.cache),
          "--cache: expected a folder, or none, found " + in_quotes(request.cache));
   expect(kind == DependenceKind::blocks || kind == DependenceKind::independent ||
-             request.correlation == BlockCorrelation::per_block,
+             request.correlation.value_or(BlockCorrelation::per_block) ==
+                 BlockCorrelation::per_block,
          "--correlation: expected --group alone, found another dependence");
-  expect(!request.per_latent || (kind != DependenceKind::independent &&
+  expect(!request.per_latent.value_or(false) || (kind != DependenceKind::independent &&
                                  kind != DependenceKind::unstructured),
          "--share-per-latent: expected a dependence that is not --unstructured, found "
          "another one");
@@ -196,7 +199,8 @@ nlohmann::json to_json(const DependenceRequest& request) {
                               : "none"},
           {"time_decay", request.time_decay},
           {"unstructured", request.unstructured},
-          {"per_latent", request.per_latent},
+          {"per_latent", request.per_latent ? nlohmann::json(*request.per_latent)
+                                            : nlohmann::json("choose")},
           {"cache", request.cache}};
 }
 
@@ -217,8 +221,7 @@ DependenceRequest dependence_request_from(const JsonReader& json) {
       .time_kernel = {},
       .time_decay = json.numbers("time_decay", kSmallestDecay, kLargestDecay),
       .unstructured = json.boolean("unstructured"),
-      // Records of earlier versions have no such key.
-      .per_latent = json.json().contains("per_latent") && json.boolean("per_latent"),
+      .per_latent = false,
       .cache = json.text("cache")};
   // Records of earlier versions have no such key: without ids rows went by position.
   request.relationship_by_position =
@@ -226,6 +229,14 @@ DependenceRequest dependence_request_from(const JsonReader& json) {
           ? json.boolean("relationship_by_position")
           : request.id.empty() &&
                 !(request.relationships.empty() && request.components.empty());
+  // Records of earlier versions have no such key.
+  if (json.json().contains("per_latent")) {
+    if (json.json().at("per_latent") == "choose") {
+      request.per_latent.reset();
+    } else {
+      request.per_latent = json.boolean("per_latent");
+    }
+  }
   const auto sparsify = json.numbers("sparsify", 0, kLargestThreshold);
   if (!sparsify.empty()) request.sparsify = sparsify.front();
   if (json.text("time_kernel") != "none") {

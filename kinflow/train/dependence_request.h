@@ -42,7 +42,8 @@ inline constexpr double kLargestDecay = 1e12;
 /// up; none means independent rows.
 struct DependenceRequest {
   std::string group;  ///< column of block labels
-  BlockCorrelation correlation = BlockCorrelation::per_block;
+  /// Of blocks alone. Not given: choose_dependence() chooses.
+  std::optional<BlockCorrelation> correlation;
   std::vector<std::string> relationships;  ///< files of relationship matrices
   /// Files of their rows' ids, one for each; none: those beside them.
   std::vector<std::string> relationship_ids;
@@ -65,20 +66,20 @@ struct DependenceRequest {
   bool unstructured = false;
   /// Whether every latent has parameters of its own: of any dependence but
   /// `unstructured`. BlockCorrelation::per_latent and per_block_and_latent say so
-  /// themselves.
-  bool per_latent = false;
+  /// themselves. Not given: choose_dependence() chooses.
+  std::optional<bool> per_latent;
   /// Folder for decompositions; empty: that of the matrix, "none": not kept.
   std::string cache;
 };
 
 const Names<DependenceKind>& dependence_kind_names();
-const Names<BlockCorrelation>& block_correlation_names();
+const Names<std::optional<BlockCorrelation>>& block_correlation_names();
 const Names<RelationshipScale>& relationship_scale_names();
 const Names<TimeKernel>& time_kernel_names();
 const Names<RelationshipSolver>& relationship_solver_names();
 
 DependenceKind kind_of(const DependenceRequest& request);
-/// Whether latents have parameters of their own.
+/// Whether latents have parameters of their own, as far as the request says.
 bool has_own_latents(const DependenceRequest& request);
 /// The ways in which rows depend, in the order of the weights of a sum: "group",
 /// "relationship" (of several files "relationship 1", ...), "components", "time".

@@ -166,6 +166,19 @@ LearnedDependence FittedDependence::with_parameters(
   return result;
 }
 
+FittedDependence FittedDependence::for_each_latent(std::int64_t columns) const {
+  auto own = *this;
+  own.law = std::make_shared<PerLatent>(law, columns);
+  own.learned.latents = columns;
+  own.typical_weights = mean_over_latents(typical_weights, columns);
+  if (valid_law) {
+    own.valid_law = std::make_shared<PerLatent>(valid_law, columns);
+    own.valid_weights =
+        at::eye(own.law->parameter_count(), at::kDouble).to(valid_weights.device());
+  }
+  return own;
+}
+
 FittedDependence make_fitted_dependence(const DependenceRequest& given,
                                         Schedule schedule, FitRows& rows,
                                         at::Device device, Logger& logger) {

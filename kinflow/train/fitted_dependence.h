@@ -27,6 +27,9 @@ struct FittedDependence {
   at::Tensor start(const DependenceRequest& request, const TrainOptions& options) const;
   /// What a model keeps of parameters [k] of the law.
   LearnedDependence with_parameters(const at::Tensor& parameters) const;
+  /// The same with parameters of its own for each of the columns that share them now;
+  /// of blocks none.
+  FittedDependence for_each_latent(std::int64_t columns) const;
 };
 
 /// Makes the laws from the relations of the rows, which are used up. Schedule

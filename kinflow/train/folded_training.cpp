@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "kinflow/core/counted.h"
@@ -78,11 +79,20 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
     return make_fitted_dependence(dependence, shared.train.schedule, rows, device,
                                   logger);
   };
-  const auto choices = flow_choices(shared);
-  groups_.kinds = choices.size();
+  groups_.kinds = flow_choices(shared).size();
+  if (leaves_blocks_open(shared)) settle(choose_correlation(shared, rows_.train));
+  // The dependence of rows as the request says it, or as they choose.
+  const auto make_chosen = [&](FitRows& rows) {
+    auto made = make_dependence(data.dependence, rows);
+    if (!leaves_latents_open(shared, made)) return made;
+    settle(choose_for_latents(shared, rows.train, made));
+    return *data.dependence.per_latent ? made.for_each_latent(rows.train.data.size(1))
+                                       : made;
+  };
   std::optional<FlowFrame> frame;  // of several folds
   const auto add_groups = [&](const std::vector<FitRequest>& runs, const FitRows& rows,
                               const FittedDependence& dependence) {
+    const auto choices = flow_choices(shared);
     for (std::size_t kind = 0; kind < choices.size(); ++kind) {
       groups_.all.push_back(std::make_unique<TrainingGroup>(
           requests_of_kind(runs, choices[kind]), rows, dependence,
@@ -96,13 +106,13 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
   if (folds == 1) {
     if (!rows_.has_valid_table) hold_out(data, shared.train.seed, rows_);
     check_training_rows(data, rows_);
-    const auto dependence = make_dependence(data.dependence, rows_);
+    const auto dependence = make_chosen(rows_);
     add_groups(requests_, rows_, dependence);
   } else {
     check_training_rows(data, rows_);
     plan_ = plan_folds(data, rows_, folds, shared.train.seed);
     auto all = rows_;
-    dependence_ = make_dependence(data.dependence, all);
+    dependence_ = make_chosen(all);
     frame = make_frame(shared, rows_.train, *dependence_.law);
     // Decompositions of parts of a matrix serve this fit alone.
     auto of_part = data.dependence;
@@ -117,6 +127,14 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
   }
   for (std::int64_t run = 0; run < std::ssize(requests_); ++run) check_ensemble(run);
   for (std::size_t i = 0; i < groups_.all.size(); ++i) add_to_history(i, 0);
+}
+
+void FoldedTraining::settle(DependenceChoice choice) {
+  choice_ = std::move(choice);
+  for (auto& request : requests_) {
+    request.data.dependence = choice_.request;
+    request = with_defaults(request);
+  }
 }
 
 void FoldedTraining::check_ensemble(std::int64_t run) const {
@@ -142,6 +160,8 @@ void FoldedTraining::describe(Logger& logger) const {
     logger.warning("no two training rows are related: lambda cannot be learned");
   }
   logger.info(fmt::format("columns: {}", fmt::join(rows_.columns, ", ")));
+  const auto choice = choice_.line();
+  if (!choice.empty()) logger.info(choice);
   const auto parameters = counted(law.parameter_count(), "dependence parameter");
   if (folds() == 1) {
     logger.info(fmt::format(
@@ -377,16 +397,20 @@ double FoldedTraining::best_score() const {
 
 FitResult FoldedTraining::finish(std::int64_t run, const nlohmann::json& record,
                                  Logger& logger, const std::atomic<bool>* stop) {
-  if (folds() == 1) return finish_held_out(groups_, run, record, logger);
-  return finish_cross_fit({.groups = groups_,
-                           .run = run,
-                           .request = request(run),
-                           .rows = rows_,
-                           .plan = plan_,
-                           .dependence = dependence_,
-                           .valid_score = valid_score(),
-                           .stop = stop},
-                          record, logger);
+  auto result = folds() == 1 ? finish_held_out(groups_, run, record, logger)
+                             : finish_cross_fit({.groups = groups_,
+                                                 .run = run,
+                                                 .request = request(run),
+                                                 .rows = rows_,
+                                                 .plan = plan_,
+                                                 .dependence = dependence_,
+                                                 .valid_score = valid_score(),
+                                                 .stop = stop},
+                                                record, logger);
+  if (!choice_.chosen.empty()) {
+    result.model.record["dependence_choice"] = to_json(choice_);
+  }
+  return result;
 }
 
 }  // namespace kinflow

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/train/choose_dependence.h"
 #include "kinflow/train/fit.h"
 #include "kinflow/train/fold_groups.h"
 #include "kinflow/train/fold_plan.h"
@@ -73,6 +74,8 @@ class FoldedTraining {
                    const std::atomic<bool>* stop = nullptr);
 
  private:
+  /// All runs go on with what was chosen.
+  void settle(DependenceChoice choice);
   void add_to_history(std::size_t group, std::size_t first);
   /// What the names of a group's tensors begin with in state().
   std::string prefix_of(std::size_t group) const;
@@ -84,6 +87,7 @@ class FoldedTraining {
   FitRows rows_;  // of several folds: all of them, none held out, without relations
   FoldPlan plan_;
   FittedDependence dependence_;     // of several folds: of all rows
+  DependenceChoice choice_;         // nothing where the request left nothing open
   std::vector<std::string> notes_;  // about the relations of rows, for the user
   FoldGroups groups_;
   std::vector<EpochRecord> history_;

@@ -243,7 +243,7 @@ DependenceRequest LearnedDependence::request_for_new_rows(
     }
     const auto& source = instead.empty() ? parameters : instead;
     // Where each latent has its own decay the law has it as a parameter.
-    if ((kind == wanted || !instead.empty()) && !request.per_latent) {
+    if ((kind == wanted || !instead.empty()) && !has_own_latents(request)) {
       request.time_decay = {source.back()};
     }
   } else if (request.time_kernel && request.time_decay.empty() && time_decay > 0) {
@@ -294,7 +294,7 @@ at::Tensor LearnedDependence::parameters_for_new_rows(
     values = block_correlations(*this, rows_labels, instead);
   }
   // The law was made with the decay.
-  if (wanted == DependenceKind::time && !request.per_latent) values.resize(1);
+  if (wanted == DependenceKind::time && !has_own_latents(request)) values.resize(1);
   if (static_cast<std::int64_t>(values.size()) != law.parameter_count()) {
     throw InputError(
         fmt::format("an unstructured dependence belongs to the {} training rows, "

@@ -177,7 +177,9 @@ std::unique_ptr<Dependence> make_shared_law(const DependenceRequest& request,
       return std::make_unique<Independent>(relations.rows);
     case DependenceKind::blocks:
       return make_blocks(block_tensor(relations.labels).to(device),
-                         {.correlation = request.correlation, .columns = columns});
+                         {.correlation =
+                              request.correlation.value_or(BlockCorrelation::per_block),
+                          .columns = columns});
     case DependenceKind::relationship:
       if (relations.components.defined()) {
         return with_source(request.components, [&] {
@@ -204,7 +206,7 @@ std::unique_ptr<Dependence> make_law(const DependenceRequest& request,
                                      RowRelations relations, std::int64_t columns,
                                      at::Device device, Logger& logger) {
   auto law = make_shared_law(request, std::move(relations), columns, device, logger);
-  if (!request.per_latent) return law;
+  if (!request.per_latent.value_or(false)) return law;
   return std::make_unique<PerLatent>(std::move(law), columns);
 }
 

@@ -32,13 +32,6 @@ const char* law_of(Schedule schedule) {
   return schedule == Schedule::grid ? "one correlation" : "as requested";
 }
 
-// What rows are worth where nothing is known of the dependence, [n] on the CPU.
-at::Tensor usual_worth(const FitRequest& request, const Dependence& law) {
-  const auto parameters =
-      law.default_parameters().unsqueeze(0).to(find_device(request.device));
-  return law.row_worth(parameters).view({law.rows()}).cpu();
-}
-
 double bound_for(const FitRequest& request, const at::Tensor& standardized,
                  const at::Tensor& worth) {
   return request.bound.value_or(
@@ -46,6 +39,12 @@ double bound_for(const FitRequest& request, const at::Tensor& standardized,
 }
 
 }  // namespace
+
+at::Tensor usual_worth(const FitRequest& request, const Dependence& law) {
+  const auto parameters =
+      law.default_parameters().unsqueeze(0).to(find_device(request.device));
+  return law.row_worth(parameters).view({law.rows()}).cpu();
+}
 
 nlohmann::json new_run_record(const FitRequest& request) {
   nlohmann::json record = {{"kinflow_version", version()},

@@ -24,6 +24,9 @@ struct FlowFrame {
   double bound = 0;                         ///< of the splines
 };
 
+/// What rows are worth where nothing is known of the dependence, [n] on the CPU.
+at::Tensor usual_worth(const FitRequest& request, const Dependence& law);
+
 /// From training rows whose large blocks count less: weights are what rows are worth
 /// where nothing is known of the dependence.
 FlowFrame make_frame(const FitRequest& request, const TableRows& train,

@@ -16,16 +16,18 @@ TEST(Placement, IsThatOfDenseGeneralisedLeastSquares) {
   for (const Problem& problem :
        oracle::problems_of_every_structure({5, 1, 3}, 2, /*columns=*/3, 7)) {
     const auto found = place(*problem.dependence, problem.parameters, problem.latents);
-    const auto covariances = problem.covariances();
+    const auto precisions = problem.precisions();  // [R, L, n, n]
     for (std::int64_t r = 0; r < problem.replicas(); ++r) {
-      const at::Tensor precision = at::linalg_inv(covariances[r]);
-      const at::Tensor u = problem.latents[r].to(at::kDouble);
-      const at::Tensor mean = at::mm(precision, u).sum(0) / precision.sum();
-      const at::Tensor centred = u - mean;
-      const at::Tensor variance =
-          (centred * at::mm(precision, centred)).sum(0) / problem.rows();
-      expect_near(found.mean[r], mean, 1e-8, problem.text());
-      expect_near(found.deviation[r], variance.sqrt(), 1e-8, problem.text());
+      for (std::int64_t j = 0; j < problem.columns(); ++j) {
+        const at::Tensor precision = precisions[r][std::min(j, precisions.size(1) - 1)];
+        const at::Tensor u = problem.latents[r].select(1, j).to(at::kDouble);
+        const at::Tensor mean = at::mv(precision, u).sum() / precision.sum();
+        const at::Tensor centred = u - mean;
+        const at::Tensor variance =
+            at::dot(centred, at::mv(precision, centred)) / problem.rows();
+        expect_near(found.mean[r][j], mean, 1e-8, problem.text());
+        expect_near(found.deviation[r][j], variance.sqrt(), 1e-8, problem.text());
+      }
     }
   }
 }

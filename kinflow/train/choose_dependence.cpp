@@ -1,0 +1,289 @@
+// Scores in place of latents, held-out blocks, and the likelihood of all rows.
+#include "kinflow/train/choose_dependence.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "kinflow/core/device.h"
+#include "kinflow/core/error.h"
+#include "kinflow/core/random.h"
+#include "kinflow/data/folds.h"
+#include "kinflow/data/table.h"
+#include "kinflow/dependence/blocks.h"
+#include "kinflow/dependence/correlation_distribution.h"
+#include "kinflow/dependence/per_latent.h"
+#include "kinflow/dependence/placement.h"
+#include "kinflow/train/latent_map_start.h"
+#include "kinflow/train/training_group.h"
+
+namespace kinflow {
+namespace {
+
+constexpr std::int64_t kFolds = 5;
+// With fewer blocks of two rows and more, how they differ cannot be seen.
+constexpr std::int64_t kFewestBlocks = 10;
+// Times columns: more do not change the choice and take time.
+constexpr std::int64_t kMostBlocks = 3000;
+// More rows of one block say little of how blocks differ.
+constexpr std::int64_t kMostRowsOfBlock = 30;
+
+struct BlockCandidate {
+  BlockCorrelation correlation;
+  CorrelationDifferences has;
+};
+
+// The simpler first.
+std::vector<BlockCandidate> block_candidates(std::int64_t columns) {
+  std::vector<BlockCandidate> all = {{BlockCorrelation::shared, {}}};
+  const auto add = [&](BlockCorrelation correlation, bool latents, bool blocks) {
+    if (latents && columns == 1) return;
+    all.push_back(
+        {correlation, {.between_latents = latents, .between_blocks = blocks}});
+  };
+  add(BlockCorrelation::per_latent, true, false);
+  add(BlockCorrelation::per_block, false, true);
+  add(BlockCorrelation::per_block_and_latent, true, true);
+  return all;
+}
+
+// Columns as a flow's latents would be if each column by itself were all there is.
+at::Tensor scores_of(const FitRequest& request, const TableRows& rows,
+                     const Dependence& law) {
+  const auto worth = usual_worth(request, law);
+  auto by = Standardization::from(rows.data, worth);
+  by = by.with_scores(rows.data, worth, worth.sum().item<double>()).value_or(by);
+  return by.apply(rows.data);
+}
+
+// Some rows of some of the blocks that have several.
+struct SomeBlocks {
+  at::Tensor rows;                          // int64, of the table
+  std::vector<std::int64_t> block_of_row;   // of these rows, 0 .. blocks - 1
+  std::vector<std::int64_t> rows_of_block;  // at least 2
+};
+
+SomeBlocks take_some(const std::vector<std::string>& labels, std::int64_t most_blocks,
+                     Random random) {
+  const auto numbers = number_blocks(labels);
+  std::vector<std::int64_t> blocks;
+  for (std::size_t b = 0; b < numbers.size_of_block.size(); ++b) {
+    if (numbers.size_of_block[b] > 1) blocks.push_back(static_cast<std::int64_t>(b));
+  }
+  auto order = random.permutation(std::ssize(blocks));
+  if (std::ssize(order) > most_blocks) {
+    order.resize(static_cast<std::size_t>(most_blocks));
+  }
+  std::vector<std::int64_t> place(numbers.size_of_block.size(), -1);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto block = blocks[static_cast<std::size_t>(order[i])];
+    place[static_cast<std::size_t>(block)] = static_cast<std::int64_t>(i);
+  }
+  SomeBlocks some{.rows = {},
+                  .block_of_row = {},
+                  .rows_of_block = std::vector<std::int64_t>(order.size(), 0)};
+  std::vector<std::int64_t> chosen, seen(order.size(), 0);
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    const auto of_table = static_cast<std::size_t>(numbers.block_of_row[row]);
+    if (place[of_table] < 0) continue;
+    const auto b = static_cast<std::size_t>(place[of_table]);
+    // Of a large block rows that lie equally far apart.
+    const auto size = numbers.size_of_block[of_table], turn = seen[b]++;
+    const auto wanted = std::min(size, kMostRowsOfBlock);
+    if (turn > 0 && turn * wanted / size == (turn - 1) * wanted / size) continue;
+    chosen.push_back(static_cast<std::int64_t>(row));
+    some.block_of_row.push_back(place[of_table]);
+    ++some.rows_of_block[b];
+  }
+  some.rows = at::tensor(chosen, at::kLong);
+  return some;
+}
+
+// Held-out log-densities of the blocks under every candidate, [candidates][blocks].
+std::vector<std::vector<double>> score_blocks(
+    const at::Tensor& scores, const SomeBlocks& some,
+    const std::vector<BlockCandidate>& candidates, std::uint64_t seed) {
+  std::vector<double> worth;
+  for (const auto size : some.rows_of_block) {
+    worth.push_back(2.0 * static_cast<double>(size) / static_cast<double>(size + 1));
+  }
+  const auto fold_of_block = deal_units(worth, kFolds, seed);
+  std::vector<std::vector<double>> result(candidates.size(),
+                                          std::vector<double>(worth.size(), 0));
+  const auto columns = scores.size(1);
+  for (std::int64_t fold = 0; fold < kFolds; ++fold) {
+    auto train_blocks = some.block_of_row, held_out = some.block_of_row;
+    std::vector<std::int64_t> train_rows;
+    for (std::size_t i = 0; i < some.block_of_row.size(); ++i) {
+      const bool is_out =
+          fold_of_block[static_cast<std::size_t>(some.block_of_row[i])] == fold;
+      (is_out ? train_blocks : held_out)[i] = -1;
+      if (!is_out) train_rows.push_back(static_cast<std::int64_t>(i));
+    }
+    const auto train = at::tensor(train_rows, at::kLong);
+    const Blocks law(at::tensor(some.block_of_row, at::kLong).index_select(0, train));
+    const auto map =
+        latent_map_start(law, scores.index_select(0, train),
+                         law.row_worth(law.default_parameters().unsqueeze(0))[0]);
+    const auto latents = at::mm(scores, map.t()).contiguous();
+    const auto learned =
+        sum_by_block(latents.data_ptr<double>(), columns, train_blocks);
+    const auto judged = sum_by_block(latents.data_ptr<double>(), columns, held_out);
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      const auto densities =
+          log_densities(judged, most_likely_distribution(learned, candidates[c].has));
+      std::size_t next = 0;
+      for (std::size_t b = 0; b < worth.size(); ++b) {
+        if (fold_of_block[b] == fold) result[c][b] = densities[next++];
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string DependenceChoice::line() const {
+  if (candidates.empty()) return {};
+  std::vector<std::string> others;
+  double lowest = 0;
+  for (const auto& one : candidates) {
+    if (one.difference == 0) lowest = one.nll_nats;
+  }
+  for (const auto& one : candidates) {
+    others.push_back(one.standard_error > 0
+                         ? fmt::format("{} +{:.4f} ({:.4f})", one.name, one.difference,
+                                       one.standard_error)
+                         : fmt::format("{} +{:.4f}", one.name, one.difference));
+  }
+  return fmt::format("{}, chosen by {}: lowest {:.4f} nats a row, {}", chosen,
+                     judged_by, lowest, fmt::join(others, ", "));
+}
+
+nlohmann::json to_json(const DependenceChoice& choice) {
+  auto candidates = nlohmann::json::array();
+  for (const auto& one : choice.candidates) {
+    candidates.push_back({{"name", one.name},
+                          {"nll_nats", one.nll_nats},
+                          {"difference", one.difference},
+                          {"standard_error", one.standard_error}});
+  }
+  return {{"chosen", choice.chosen},
+          {"judged_by", choice.judged_by},
+          {"candidates", std::move(candidates)}};
+}
+
+namespace {
+
+bool trains_dependence(const FitRequest& request) {
+  return request.train.schedule == Schedule::joint ||
+         request.train.schedule == Schedule::alternating;
+}
+
+}  // namespace
+
+bool leaves_blocks_open(const FitRequest& request) {
+  const auto& dependence = request.data.dependence;
+  return trains_dependence(request) &&
+         kind_of(dependence) == DependenceKind::blocks && !dependence.correlation;
+}
+
+bool leaves_latents_open(const FitRequest& request, const FittedDependence& shared) {
+  const auto& dependence = request.data.dependence;
+  const auto kind = kind_of(dependence);
+  return trains_dependence(request) && !dependence.per_latent &&
+         (kind == DependenceKind::relationship || kind == DependenceKind::time) &&
+         shared.law->parameter_count() > 0 && can_be_placed(*shared.law);
+}
+
+DependenceChoice choose_correlation(const FitRequest& request, const TableRows& rows) {
+  DependenceChoice choice{.request = request.data.dependence,
+                          .judged_by = "held-out blocks"};
+  const auto columns = rows.data.size(1);
+  const auto candidates = block_candidates(columns);
+  const auto seed = request.train.seed;
+  const auto some = take_some(rows.labels, std::max(kFewestBlocks, kMostBlocks / columns),
+                              Random(seed, stream(Purpose::folds, 0)));
+  choice.request.correlation = candidates.front().correlation;
+  if (std::ssize(some.rows_of_block) < kFewestBlocks) return choice;
+  const Blocks law(at::tensor(number_blocks(rows.labels).block_of_row, at::kLong));
+  const auto scores = scores_of(request, rows, law).index_select(0, some.rows);
+  const auto densities = score_blocks(scores, some, candidates, seed);
+  std::size_t best = 0;
+  std::vector<double> sums;
+  for (const auto& of_blocks : densities) {
+    double sum = 0;
+    for (const double density : of_blocks) sum += density;
+    sums.push_back(sum);
+    if (sum > sums[best]) best = sums.size() - 1;
+  }
+  const auto row_count = static_cast<double>(some.block_of_row.size());
+  std::optional<std::size_t> simplest;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    const auto blocks = densities[c].size();
+    const double difference = sums[best] - sums[c];
+    double squares = 0;
+    for (std::size_t b = 0; b < blocks; ++b) {
+      const double rest = densities[best][b] - densities[c][b] -
+                          difference / static_cast<double>(blocks);
+      squares += rest * rest;
+    }
+    const double error = std::sqrt(squares);
+    choice.candidates.push_back(
+        {.name = name_of(block_correlation_names(),
+                         std::optional(candidates[c].correlation)),
+         .nll_nats = -sums[c] / row_count,
+         .difference = difference / row_count,
+         .standard_error = error / row_count});
+    if (!simplest && difference <= error) simplest = c;
+  }
+  choice.request.correlation = candidates[simplest.value_or(best)].correlation;
+  choice.chosen = "correlation " + name_of(block_correlation_names(),
+                                           choice.request.correlation);
+  return choice;
+}
+
+DependenceChoice choose_for_latents(const FitRequest& request, const TableRows& rows,
+                                    const FittedDependence& shared) {
+  DependenceChoice choice{.request = request.data.dependence,
+                          .judged_by = "the likelihood less the number of parameters"};
+  choice.request.per_latent = false;
+  const auto columns = rows.data.size(1);
+  if (columns == 1) return choice;
+  const auto start = shared.law->default_parameters();
+  const auto scores =
+      scores_of(request, rows, *shared.law).unsqueeze(0).to(find_device(request.device));
+  const auto count = static_cast<double>(rows.data.size(0));
+  const auto nll_of = [&](const Dependence& law, const at::Tensor& from) {
+    const auto likely = most_likely_placed(law, scores, from.unsqueeze(0).to(scores.device()),
+                                           request.train.prior);
+    const auto placement = place(law, likely, scores);
+    const double objective =
+        law.objective(likely, standardized(scores, placement)).item<double>();
+    return (objective + static_cast<double>(law.parameter_count())) / count +
+           placement.deviation.log().sum().item<double>();
+  };
+  const PerLatent own(shared.law, columns);
+  try {
+    const double of_all = nll_of(*shared.law, start);
+    const double of_each = nll_of(own, start.repeat({columns}));
+    const double lowest = std::min(of_all, of_each);
+    choice.request.per_latent = of_each < of_all;
+    choice.candidates = {
+        {.name = "shared", .nll_nats = of_all, .difference = of_all - lowest},
+        {.name = "per latent", .nll_nats = of_each, .difference = of_each - lowest}};
+    choice.chosen = of_each < of_all ? "parameters for each latent"
+                                     : "parameters that all latents share";
+  } catch (const NumericalError&) {
+    // Scores that are as likely under any parameters do not ask for more of them.
+  }
+  return choice;
+}
+
+}  // namespace kinflow
