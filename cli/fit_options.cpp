@@ -125,7 +125,7 @@ const std::vector<EffectRule<FitChoice>>& fit_rules() {
        [](const Choice& c) {
          return c.request.flow.kind == FlowKind::spline ? "" : "--flow affine";
        }},
-      {{"--split-by", "--valid-fraction", "--fold-by", "--per-fold"},
+      {{"--split-by", "--valid-fraction", "--fold-by", "--per-fold", "--row-flows"},
        "no --valid, whose rows are the validation rows,",
        valid_table},
       {{"--folds"},
@@ -143,7 +143,7 @@ const std::vector<EffectRule<FitChoice>>& fit_rules() {
        [](const Choice& c) {
          return c.request.data.folds == 1 ? "" : "several folds";
        }},
-      {{"--per-fold"},
+      {{"--per-fold", "--row-flows"},
        "several folds",
        [](const Choice& c) { return c.request.data.folds == 1 ? "--folds 1" : ""; }},
       {{"--no-calibrate"},
@@ -199,11 +199,12 @@ const std::vector<EffectRule<FitChoice>>& fit_rules() {
          return c.typed.independent && c.typed.schedule != "baseline" ? "--independent"
                                                                       : "";
        }},
-      {{"--correlation", "--share-per-latent", "--latent-map", "--estimator", "--start",
-        "--prior", "--dependence-rate", "--memory-share"},
+      {{"--correlation", "--share-per-latent", "--latent-map", "--row-flows",
+        "--estimator", "--start", "--prior", "--dependence-rate", "--memory-share"},
        "a dependence that is trained",
        taken_as_independent},
-      {{"--correlation", "--share-per-latent", "--latent-map", "--start", "--prior"},
+      {{"--correlation", "--share-per-latent", "--latent-map", "--row-flows", "--start",
+        "--prior"},
        "--schedule joint or alternating",
        [](const Choice& c) {
          return unless_schedule(c, {Schedule::joint, Schedule::alternating});
@@ -415,6 +416,10 @@ void add_flow_options(CLI::App& verb, FitGiven& given) {
 void add_fit_options(CLI::App& verb, FitGiven& given) {
   add_data_options(verb, given);
   add_flow_options(verb, given);
+  verb.add_flag("--row-flows,!--no-row-flows", given.request.row_flows,
+                "With several folds: also train flows as if rows were independent, which "
+                "join the members for single rows where held-out rows are more likely "
+                "with them (default: do)");
   verb.add_flag("!--no-standardize", given.request.standardize,
                 "Do not centre and scale the columns");
   add_choice(

@@ -217,11 +217,8 @@ class Draws {
   Draws(const Model& model, std::uint64_t seed)
       : columns_(std::ssize(model.columns)),
         latents_(seed, stream(Purpose::draws)),
-        sources_(seed, stream(Purpose::draws, kSourceStream)) {
-    for (std::int64_t member = 0; member < model.members(); ++member) {
-      members_.push_back(model.member(member));
-    }
-  }
+        sources_(seed, stream(Purpose::draws, kSourceStream)),
+        members_(model.row_members()) {}
 
   DrawnRows next(std::int64_t rows) {
     DrawnRows drawn{.latents = Independent(rows).sample(at::empty({0}, at::kDouble),

@@ -6,6 +6,7 @@ namespace kinflow {
 FitRequest default_trait_flow(bool adjusted) {
   FitRequest request;
   request.vary_flow = true;
+  request.row_flows = false;
   request.normal_scores = ScoresUse::choose;
   DependenceRequest dependence;
   if (adjusted) dependence.relationships = {"of the people"};

@@ -14,6 +14,7 @@
 #include "kinflow/evaluate/recovered_correlations.h"
 #include "kinflow/reproduce/study.h"
 #include "kinflow/train/cuda_backend.h"
+#include "kinflow/train/choose_dependence.h"
 #include "kinflow/train/folded_training.h"
 
 namespace kinflow {
@@ -83,6 +84,32 @@ Score run_on_one_table(const StudySet& set, const Method& method,
       .learned = correlations_of(model.dependence, set.labels)};
 }
 
+struct SettledRuns {
+  std::vector<FitRequest> runs;
+  StudyRows ready;
+};
+
+// With a dependence as rich as the rows choose, where the method leaves that open.
+SettledRuns settled(const StudySet& set, const Method& method) {
+  auto ready = set.rows_for(method);
+  const auto& shared = method.runs.front();
+  if (leaves_blocks_open(shared)) {
+    auto chosen = method;
+    chosen.runs =
+        with_choice(method.runs, choose_correlation(shared, ready.rows.train));
+    return {chosen.runs, set.rows_for(chosen)};
+  }
+  if (leaves_latents_open(shared, ready.dependence)) {
+    const auto choice = choose_for_latents(shared, ready.rows.train, ready.dependence);
+    if (*choice.request.per_latent) {
+      ready.dependence =
+          ready.dependence.for_each_latent(ready.rows.train.data.size(1));
+    }
+    return {with_choice(method.runs, choice), std::move(ready)};
+  }
+  return {method.runs, std::move(ready)};
+}
+
 void run_method(const StudySet& set, const Method& method,
                 const std::atomic<bool>* stop, std::vector<Score>& scores,
                 Logger& logger) {
@@ -96,11 +123,11 @@ void run_method(const StudySet& set, const Method& method,
     scores.push_back(run_on_one_table(set, method, stop, logger));
     return;
   }
-  auto ready = set.rows_for(method);
+  auto [runs, ready] = settled(set, method);
   const auto valid = ready.rows.valid;
   FoldGroups groups;
   groups.all.push_back(std::make_unique<TrainingGroup>(
-      method.runs, std::move(ready.rows), std::move(ready.dependence)));
+      std::move(runs), std::move(ready.rows), std::move(ready.dependence)));
   auto& group = *groups.all.front();
   train(group.trainer(), stop);
   take_threads();

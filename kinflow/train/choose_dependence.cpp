@@ -249,6 +249,15 @@ DependenceChoice choose_correlation(const FitRequest& request, const TableRows& 
   return choice;
 }
 
+std::vector<FitRequest> with_choice(std::vector<FitRequest> requests,
+                                    const DependenceChoice& choice) {
+  for (auto& request : requests) {
+    request.data.dependence = choice.request;
+    request = with_defaults(request);
+  }
+  return requests;
+}
+
 DependenceChoice choose_for_latents(const FitRequest& request, const TableRows& rows,
                                     const FittedDependence& shared) {
   DependenceChoice choice{.request = request.data.dependence,

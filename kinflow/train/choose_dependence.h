@@ -46,6 +46,10 @@ bool leaves_latents_open(const FitRequest& request, const FittedDependence& shar
 /// @param rows  for training
 DependenceChoice choose_correlation(const FitRequest& request, const TableRows& rows);
 
+/// The requests with what was chosen.
+std::vector<FitRequest> with_choice(std::vector<FitRequest> requests,
+                                    const DependenceChoice& choice);
+
 /// Shared parameters or those of each latent: the higher likelihood less the number of
 /// parameters, for the same scores.
 DependenceChoice choose_for_latents(const FitRequest& request, const TableRows& rows,

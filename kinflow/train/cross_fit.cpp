@@ -28,8 +28,15 @@ namespace {
 
 // What the folds say of the rows that they held out.
 struct HeldOut {
-  LatentResult latents;      // [n, p] and [n], by the best flow of each row's fold
-  at::Tensor log_densities;  // [n], by the members of each row's fold
+  LatentResult latents;  // [n, p] and [n], by the best flow of each row's fold
+  /// Of the rows of each fold, by its members and then its row flows: [K, n of fold].
+  std::vector<at::Tensor> log_densities;
+};
+
+// How many of every fold's members and row flows give the density of single rows.
+struct RowMixture {
+  std::int64_t members = 0;
+  std::int64_t row_flows = 0;
 };
 
 using Members = std::vector<std::vector<TrainedFlow>>;
@@ -55,17 +62,31 @@ Members choose_members(const CrossFit& fit, Logger& logger) {
   return members;
 }
 
-HeldOut score_held_out(const CrossFit& fit, const Members& members) {
+// The best row flows of each fold, in every fold the same number: at most as many as a
+// fold has members.
+Members rank_row_flows(const CrossFit& fit, const Members& members) {
+  Members ranked;
+  auto count = std::numeric_limits<std::size_t>::max();
+  for (std::size_t fold = 0; fold < members.size(); ++fold) {
+    ranked.push_back(fit.groups.ranked_row_flows(fold, fit.run));
+    count = std::min({count, ranked.back().size(), members[fold].size()});
+  }
+  for (auto& of_fold : ranked) of_fold.resize(count);
+  return ranked;
+}
+
+HeldOut score_held_out(const CrossFit& fit, const Members& members,
+                       const Members& row_flows) {
   const auto rows = fit.rows.train.data.size(0), columns = fit.rows.train.data.size(1);
   HeldOut all{.latents = {.latents = at::empty({rows, columns}, at::kDouble),
                           .log_abs_det = at::empty({rows}, at::kDouble)},
-              .log_densities = at::empty({rows}, at::kDouble)};
+              .log_densities = {}};
   for (std::size_t fold = 0; fold < members.size(); ++fold) {
     const auto places =
         at::tensor(fit.plan.held_out_rows(static_cast<std::int64_t>(fold)), at::kLong);
+    const auto& valid = fit.groups.of(fold, 0).rows().valid;
     std::vector<at::Tensor> densities;
     for (const auto& part : fit.groups.parts_of_model(fold, members[fold])) {
-      const auto& valid = fit.groups.of(fold, 0).rows().valid;
       const auto found = part.latents(valid.data, valid.context);
       if (densities.empty()) {
         all.latents.latents.index_copy_(0, places, found.latents[0]);
@@ -74,7 +95,10 @@ HeldOut score_held_out(const CrossFit& fit, const Members& members) {
       densities.push_back(standard_normal_log_density(found.latents) +
                           found.log_abs_det);
     }
-    all.log_densities.index_copy_(0, places, mixture_log_density(at::cat(densities)));
+    for (const auto& part : fit.groups.parts_of_model(fold, row_flows[fold])) {
+      densities.push_back(part.row_log_densities(valid.data, valid.context));
+    }
+    all.log_densities.push_back(at::cat(densities));
   }
   return all;
 }
@@ -185,10 +209,8 @@ std::vector<at::Tensor> parameters_of_members(const CrossFit& fit,
 }
 
 // The mean NLL of held-out rows by what they are worth, and its error by units.
-// @param parameters  [m, k], whose mean worth counts
 CrossValidation cross_validate(const CrossFit& fit, const at::Tensor& log_densities,
-                               const at::Tensor& parameters) {
-  const auto worth = fit.dependence.law->row_worth(parameters).mean(0).cpu();
+                               const at::Tensor& worth) {
   CrossValidation result{.folds = fit.plan.folds,
                          .units = fit.plan.units,
                          .worth_of_rows = worth.sum().item<double>(),
@@ -215,13 +237,15 @@ CrossValidation cross_validate(const CrossFit& fit, const at::Tensor& log_densit
 // scale is the most likely one too.
 constexpr double kFewRows = 50;
 
+bool leaves_location_open(double worth) { return worth > 0 && worth < kFewRows; }
+
 std::optional<Calibration> spread_of_location(const CrossFit& fit,
                                               const CrossValidation& scores,
                                               const at::Tensor& latents,
                                               const std::vector<at::Tensor>& parameters,
                                               std::int64_t members, Logger& logger) {
   const double worth = scores.worth_of_rows;
-  if (!(worth > 0 && worth < kFewRows)) return {};
+  if (!leaves_location_open(worth)) return {};
   logger.warning(fmt::format(
       "for where the population lies the rows are worth {:.1f} independent ones: the "
       "density of a new row is spread over where it may lie, and the NLL of rows that "
@@ -243,6 +267,53 @@ std::optional<Calibration> spread_of_location(const CrossFit& fit,
       .deviation = for_each(placement.deviation) * std::sqrt(1 + 1 / worth)};
 }
 
+// The log-densities of all held-out rows under a mixture of their folds' flows, [n].
+at::Tensor log_densities_of(const CrossFit& fit, const HeldOut& held_out,
+                            const Members& members, const RowMixture& mixture) {
+  auto all = at::empty({fit.rows.train.data.size(0)}, at::kDouble);
+  for (std::size_t fold = 0; fold < members.size(); ++fold) {
+    const auto& own = held_out.log_densities[fold];
+    const auto taken = at::cat({own.narrow(0, 0, mixture.members),
+                                own.narrow(0, std::ssize(members[fold]),
+                                           mixture.row_flows)});
+    const auto places =
+        at::tensor(fit.plan.held_out_rows(static_cast<std::int64_t>(fold)), at::kLong);
+    all.index_copy_(0, places, mixture_log_density(taken));
+  }
+  return all;
+}
+
+// From the members alone over both to the row flows alone. Where the location of the
+// population is open, flows that take rows as independent are too sure of it.
+std::vector<RowMixture> row_mixtures(const Members& members, const Members& row_flows,
+                                     double worth) {
+  auto most = std::ssize(members.front());
+  for (const auto& own : members) most = std::min(most, std::ssize(own));
+  const auto further =
+      leaves_location_open(worth) ? 0 : std::ssize(row_flows.front());
+  std::vector<RowMixture> all;
+  for (std::int64_t i = 0; i <= further; ++i) all.push_back({most, i});
+  for (auto i = most - 1; further > 0 && i >= 0; --i) all.push_back({i, further});
+  return all;
+}
+
+// The flows of all folds that give the density of single rows. Held-out units say
+// fairly whether flows that take rows as independent describe single rows better; then
+// flows that have seen rows of all units, and stop by single rows, do so best.
+std::vector<ModelPart> row_parts_of(const CrossFit& fit, const Members& members,
+                                    const RowMixture& mixture) {
+  if (mixture.row_flows == 0) return {};
+  auto parts = fit.train_ordinary(mixture.row_flows);
+  for (std::size_t fold = 0; fold < members.size(); ++fold) {
+    auto flows = members[fold];
+    flows.resize(static_cast<std::size_t>(mixture.members));
+    for (auto& part : fit.groups.parts_of_model(fold, flows)) {
+      parts.push_back(std::move(part));
+    }
+  }
+  return parts;
+}
+
 }  // namespace
 
 FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
@@ -250,7 +321,8 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
   const c10::NoGradGuard no_grad;
   const auto members = choose_members(fit, logger);
   for (const auto& group : fit.groups.all) group->restore_best();
-  const auto held_out = score_held_out(fit, members);
+  const auto row_flows = rank_row_flows(fit, members);
+  const auto held_out = score_held_out(fit, members, row_flows);
   const auto choice = choose_by_folds(fit);
   const auto on_all_rows = refit_or_warn(fit, choice, logger);
   set_threads(fit.request.threads);
@@ -308,8 +380,22 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
         fit.dependence.with_parameters(parameters[i]).parameters;
   }
   result.valid_nll_nats = score;
-  result.cross_validation =
-      cross_validate(fit, held_out.log_densities, at::stack(parameters));
+  const auto worth =
+      fit.dependence.law->row_worth(at::stack(parameters)).mean(0).cpu();
+  RowMixture chosen;
+  double of_members = 0;
+  for (const auto& mixture :
+       row_mixtures(members, row_flows, worth.sum().item<double>())) {
+    auto scores = cross_validate(
+        fit, log_densities_of(fit, held_out, members, mixture), worth);
+    if (mixture.row_flows == 0) of_members = scores.nll_nats;
+    if (result.cross_validation &&
+        scores.nll_nats >= result.cross_validation->nll_nats) {
+      continue;
+    }
+    result.cross_validation = std::move(scores);
+    chosen = mixture;
+  }
   const auto& validated = *result.cross_validation;
   model.calibration = spread_of_location(fit, validated, held_out.latents.latents,
                                          parameters, model.members(), logger);
@@ -337,6 +423,11 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
                     {"worth_of_rows", validated.worth_of_rows},
                     {"held_out", fit.plan.note}}},
                   {"map", {{"replica", choice.number}, {"epochs", choice.epoch}}}};
+  if (fit.groups.row_kinds > 0) {
+    model.record["row_mixture"] = {{"members_of_fold", chosen.members},
+                                   {"row_flows_of_fold", chosen.row_flows},
+                                   {"nll_nats_of_members", of_members}};
+  }
   if (fit.request.inference && !has_own_latents) {
     add_inference(fit.dependence, parameters.front(), held_out.latents, model, logger);
   } else if (fit.request.inference && model.map) {
@@ -347,6 +438,7 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
                   model, logger);
     model.record["inference"]["flow"] = "of all rows";
   }
+  model.row_parts = row_parts_of(fit, members, chosen);
   return result;
 }
 

@@ -47,6 +47,9 @@ struct FitRequest {
   std::int64_t ensemble = 1;
   /// Members of the model from each of several folds.
   std::int64_t per_fold = 2;
+  /// Whether flows that are trained as if rows were independent may join the members
+  /// for the density of single rows, as held-out rows choose.
+  bool row_flows = true;
   std::string device = "cpu";
   std::int64_t threads = 1;
   SharedTrainOptions train;

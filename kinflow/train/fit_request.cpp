@@ -107,6 +107,9 @@ FitRequest with_defaults(FitRequest request) {
       (train.schedule == Schedule::joint || train.schedule == Schedule::alternating);
   request.vary_flow =
       request.vary_flow && data.valid_table.empty() && train.schedule != Schedule::grid;
+  request.row_flows =
+      request.row_flows && data.folds != 1 && kind != DependenceKind::independent &&
+      (train.schedule == Schedule::joint || train.schedule == Schedule::alternating);
   if (data.folds != 1 && request.ensemble != 1) {
     throw InputError(
         "--ensemble: expected --valid or --folds 1, found several folds, whose best "
@@ -212,6 +215,7 @@ nlohmann::json to_json(const FitRequest& request) {
       {"inference", request.inference},
       {"ensemble", request.ensemble},
       {"per_fold", request.per_fold},
+      {"row_flows", request.row_flows},
       {"device", request.device},
       {"threads", request.threads},
       {"standardize", request.standardize},
@@ -265,6 +269,7 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
   if (reader.json().contains("per_fold")) {
     request.per_fold = reader.integer("per_fold", 1, kLargestEnsemble);
   }
+  request.row_flows = json.contains("row_flows") && reader.boolean("row_flows");
   request.device = reader.text("device");
   request.threads = reader.integer("threads", 1, 4096);
   request.standardize = reader.boolean("standardize");

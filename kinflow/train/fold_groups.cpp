@@ -58,29 +58,53 @@ std::optional<Calibration> calibration_of(const FoldGroups& groups,
   return Calibration{.mean = at::cat(means), .deviation = at::cat(deviations)};
 }
 
+struct SortedFlows {
+  std::vector<TrainedFlow> sound, failed;
+};
+
+// The flows of some kinds, the best first.
+// @param range  the first kind and the end
+SortedFlows sort_flows(const FoldGroups& groups, std::size_t fold, std::int64_t run,
+                       std::pair<std::size_t, std::size_t> range) {
+  SortedFlows sorted;
+  for (auto kind = range.first; kind < range.second; ++kind) {
+    const auto& group = groups.of(fold, kind);
+    for (const auto replica : group.replicas_of(run)) {
+      auto& flows = group.trainer().has_failed(replica) ? sorted.failed : sorted.sound;
+      flows.push_back({kind, replica});
+    }
+  }
+  const auto score = [&](const TrainedFlow& flow) {
+    return groups.trainer_of(fold, flow).best_valid_nll(flow.replica);
+  };
+  for (auto* flows : {&sorted.sound, &sorted.failed}) {
+    std::stable_sort(flows->begin(), flows->end(),
+                     [&](const auto& left, const auto& right) {
+                       return score(left) < score(right);
+                     });
+  }
+  return sorted;
+}
+
 }  // namespace
 
 std::vector<TrainedFlow> FoldGroups::ranked(std::size_t fold, std::int64_t run) const {
-  std::vector<TrainedFlow> sound, failed;
-  for (std::size_t kind = 0; kind < kinds; ++kind) {
-    const auto& group = of(fold, kind);
-    for (const auto replica : group.replicas_of(run)) {
-      (group.trainer().has_failed(replica) ? failed : sound).push_back({kind, replica});
-    }
-  }
-  auto& flows = sound.empty() ? failed : sound;
-  const auto score = [&](const TrainedFlow& flow) {
-    return trainer_of(fold, flow).best_valid_nll(flow.replica);
-  };
-  std::stable_sort(
-      flows.begin(), flows.end(),
-      [&](const auto& left, const auto& right) { return score(left) < score(right); });
-  return flows;
+  auto flows = sort_flows(*this, fold, run, {0, kinds});
+  return flows.sound.empty() ? flows.failed : flows.sound;
+}
+
+std::vector<TrainedFlow> FoldGroups::ranked_row_flows(std::size_t fold,
+                                                      std::int64_t run) const {
+  return sort_flows(*this, fold, run, {kinds, groups_of_fold()}).sound;
 }
 
 std::int64_t FoldGroups::replicas_of(std::int64_t run) const {
   std::int64_t sum = 0;
-  for (const auto& group : all) sum += std::ssize(group->replicas_of(run));
+  for (std::size_t fold = 0; fold < folds(); ++fold) {
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+      sum += std::ssize(of(fold, kind).replicas_of(run));
+    }
+  }
   return sum;
 }
 

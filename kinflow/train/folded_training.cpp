@@ -18,6 +18,7 @@
 #include "kinflow/core/random.h"
 #include "kinflow/core/workers.h"
 #include "kinflow/dependence/families.h"
+#include "kinflow/dependence/independent.h"
 #include "kinflow/train/cross_fit.h"
 #include "kinflow/train/flow_choices.h"
 
@@ -51,6 +52,18 @@ std::vector<std::int64_t> replicas_of_kind(const FitRequest& request,
 std::vector<FitRequest> requests_of_kind(std::vector<FitRequest> requests,
                                          const FlowChoice& choice) {
   for (auto& request : requests) request.flow = choice.flow;
+  return requests;
+}
+
+// Row flows have half as many replicas, which train as those of `--independent` do.
+std::vector<FitRequest> requests_of_row_flows(std::vector<FitRequest> requests) {
+  for (auto& request : requests) {
+    request.train.schedule = Schedule::baseline;
+    request.train.patience =
+        std::min(request.train.patience, SharedTrainOptions{}.patience);
+    request.flow.latent_map = false;
+    request.replicas.count = std::max<std::int64_t>(request.replicas.count / 2, 1);
+  }
   return requests;
 }
 
@@ -91,15 +104,17 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
   };
   std::optional<FlowFrame> frame;  // of several folds
   const auto add_groups = [&](const std::vector<FitRequest>& runs, const FitRows& rows,
-                              const FittedDependence& dependence) {
-    const auto choices = flow_choices(shared);
+                              const FittedDependence& dependence,
+                              std::int64_t first_number) {
+    const auto choices = flow_choices(runs.at(0));
     for (std::size_t kind = 0; kind < choices.size(); ++kind) {
       groups_.all.push_back(std::make_unique<TrainingGroup>(
           requests_of_kind(runs, choices[kind]), rows, dependence,
           TrainingPart{.frame = frame,
                        .decorrelate = choices[kind].decorrelate,
                        .scores = choices[kind].scores,
-                       .replicas = replicas_of_kind(shared, kind)}));
+                       .replicas = replicas_of_kind(runs.at(0), kind),
+                       .first_number = first_number}));
     }
   };
   const auto folds = folds_of(data, rows_);
@@ -107,7 +122,7 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
     if (!rows_.has_valid_table) hold_out(data, shared.train.seed, rows_);
     check_training_rows(data, rows_);
     const auto dependence = make_chosen(rows_);
-    add_groups(requests_, rows_, dependence);
+    add_groups(requests_, rows_, dependence, 0);
   } else {
     check_training_rows(data, rows_);
     plan_ = plan_folds(data, rows_, folds, shared.train.seed);
@@ -117,11 +132,17 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
     // Decompositions of parts of a matrix serve this fit alone.
     auto of_part = data.dependence;
     of_part.cache = "none";
+    const auto row_runs = requests_of_row_flows(requests_);
+    if (shared.row_flows) groups_.row_kinds = flow_choices(row_runs.at(0)).size();
     for (std::int64_t fold = 0; fold < plan_.folds; ++fold) {
       auto rows = rows_of_fold(rows_, plan_, fold);
       check_row_count(data, rows);
       const auto dependence = make_dependence(of_part, rows);
-      add_groups(requests_of_fold(requests_, fold), rows, dependence);
+      add_groups(requests_of_fold(requests_, fold), rows, dependence, 0);
+      if (!shared.row_flows) continue;
+      const FittedDependence none{
+          .law = std::make_shared<Independent>(rows.train.data.size(0))};
+      add_groups(requests_of_fold(row_runs, fold), rows, none, shared.replicas.count);
     }
     rows_.relations = {};
   }
@@ -131,10 +152,7 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
 
 void FoldedTraining::settle(DependenceChoice choice) {
   choice_ = std::move(choice);
-  for (auto& request : requests_) {
-    request.data.dependence = choice_.request;
-    request = with_defaults(request);
-  }
+  requests_ = with_choice(std::move(requests_), choice_);
 }
 
 void FoldedTraining::check_ensemble(std::int64_t run) const {
@@ -178,6 +196,11 @@ void FoldedTraining::describe(Logger& logger) const {
   if (groups_.kinds > 1) {
     logger.info("flows to choose from: " + described(flow_choices(requests_.front())));
   }
+  if (groups_.row_kinds > 0) {
+    logger.info(
+        "the same are trained as if rows were independent: they may join the density "
+        "of single rows");
+  }
   if (rows_.dropped_rows > 0) {
     logger.info(counted(rows_.dropped_rows, "row") + " with missing values left out");
   }
@@ -194,7 +217,7 @@ void FoldedTraining::add_to_history(std::size_t group, std::size_t first) {
   const auto& records = own.trainer().history();
   for (auto i = first; i < records.size(); ++i) {
     history_.push_back(records[i]);
-    history_.back().fold = static_cast<std::int64_t>(group / groups_.kinds);
+    history_.back().fold = static_cast<std::int64_t>(group / groups_.groups_of_fold());
     history_.back().replica = own.number_of(records[i].replica);
   }
 }
@@ -231,8 +254,8 @@ void FoldedTraining::run_epoch() {
   }
   for (std::size_t i = 0; i < unfinished.size(); ++i) {
     if (failures[i].empty()) continue;
-    // A fold can do without one kind of flow.
-    const auto fold = unfinished[i] / groups_.kinds;
+    // A fold can do without one kind of flow, and without row flows.
+    const auto fold = unfinished[i] / groups_.groups_of_fold();
     bool is_lost = true;
     for (std::size_t kind = 0; kind < groups_.kinds; ++kind) {
       const auto& trainer = groups_.of(fold, kind).trainer();
@@ -270,7 +293,7 @@ std::vector<EpochRecord> FoldedTraining::history(std::int64_t run) const {
   std::vector<EpochRecord> own;
   for (std::size_t i = 0; i < groups_.all.size(); ++i) {
     for (auto record : groups_.all[i]->history(run)) {
-      record.fold = static_cast<std::int64_t>(i / groups_.kinds);
+      record.fold = static_cast<std::int64_t>(i / groups_.groups_of_fold());
       own.push_back(record);
     }
   }
@@ -284,7 +307,8 @@ std::vector<std::string> FoldedTraining::take_warnings() {
     for (const auto& warning : groups_.all[i]->trainer().take_warnings()) {
       all.push_back(folds() == 1
                         ? warning
-                        : fmt::format("fold {}, {}", i / groups_.kinds + 1, warning));
+                        : fmt::format("fold {}, {}", i / groups_.groups_of_fold() + 1,
+                                    warning));
     }
   }
   return all;
@@ -329,10 +353,9 @@ std::string FoldedTraining::status_line() const {
 }
 
 std::string FoldedTraining::prefix_of(std::size_t group) const {
-  const auto fold =
-      folds() == 1 ? "" : fmt::format("fold{}.", group / groups_.kinds + 1);
-  return groups_.kinds == 1 ? fold
-                            : fold + fmt::format("kind{}.", group % groups_.kinds + 1);
+  const auto kinds = groups_.groups_of_fold();
+  const auto fold = folds() == 1 ? "" : fmt::format("fold{}.", group / kinds + 1);
+  return kinds == 1 ? fold : fold + fmt::format("kind{}.", group % kinds + 1);
 }
 
 NamedTensors FoldedTraining::state() {
@@ -395,8 +418,46 @@ double FoldedTraining::best_score() const {
   return lowest;
 }
 
+std::vector<ModelPart> FoldedTraining::train_ordinary(
+    std::int64_t run, std::int64_t per_fold, Logger& logger,
+    const std::atomic<bool>* stop) const {
+  auto request = requests_of_row_flows({this->request(run)}).front();
+  request.data.dependence = {};
+  request.data.split_by.reset();
+  request.data.folds = folds();
+  auto rows = rows_;
+  rows.relations.rows = rows.train.data.size(0);
+  FoldedTraining ordinary({with_defaults(request)}, std::move(rows), logger);
+  while (!ordinary.finished()) {
+    if (stop != nullptr && *stop) {
+      throw Interrupted(
+          "interrupted in the last part, flows for single rows; go on with --resume");
+    }
+    ordinary.run_epoch();
+    logger.progress({.job = "flows for single rows",
+                     .done = ordinary.epochs_done(),
+                     .total = request.train.epochs,
+                     .unit = "epoch",
+                     .status = ordinary.status_line()});
+  }
+  const auto& groups = ordinary.groups_;
+  for (const auto& group : groups.all) group->restore_best();
+  std::vector<ModelPart> parts;
+  for (std::size_t fold = 0; fold < groups.folds(); ++fold) {
+    auto best = groups.ranked(fold, 0);
+    best.resize(std::min(best.size(), static_cast<std::size_t>(per_fold)));
+    for (auto& part : groups.parts_of_model(fold, best)) {
+      parts.push_back(std::move(part));
+    }
+  }
+  return parts;
+}
+
 FitResult FoldedTraining::finish(std::int64_t run, const nlohmann::json& record,
                                  Logger& logger, const std::atomic<bool>* stop) {
+  const auto ordinary = [&](std::int64_t per_fold) {
+    return train_ordinary(run, per_fold, logger, stop);
+  };
   auto result = folds() == 1 ? finish_held_out(groups_, run, record, logger)
                              : finish_cross_fit({.groups = groups_,
                                                  .run = run,
@@ -405,6 +466,7 @@ FitResult FoldedTraining::finish(std::int64_t run, const nlohmann::json& record,
                                                  .plan = plan_,
                                                  .dependence = dependence_,
                                                  .valid_score = valid_score(),
+                                                 .train_ordinary = ordinary,
                                                  .stop = stop},
                                                 record, logger);
   if (!choice_.chosen.empty()) {

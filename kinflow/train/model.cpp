@@ -85,6 +85,27 @@ Model Model::member(std::int64_t member) const {
   return single;
 }
 
+std::vector<Model> Model::row_members() const {
+  std::vector<Model> all;
+  if (row_parts.empty()) {
+    for (std::int64_t i = 0; i < members(); ++i) all.push_back(member(i));
+  }
+  for (const auto& part : row_parts) {
+    for (std::int64_t i = 0; i < part.members(); ++i) {
+      Model one{.columns = columns,
+                .context_columns = context_columns,
+                .context_levels = context_levels,
+                .parts = {},
+                .dependence = {},
+                .record = {}};
+      one.minus_nine = minus_nine;
+      one.parts.push_back(part.select({i}, part.flow->values().device()));
+      all.push_back(std::move(one));
+    }
+  }
+  return all;
+}
+
 Model Model::single() const {
   auto one = member(0);
   if (map) {
@@ -102,7 +123,7 @@ at::Tensor Model::row_log_density(const at::Tensor& data,
                                result.log_abs_det);
   }
   std::vector<at::Tensor> densities;
-  for (const auto& part : parts) {
+  for (const auto& part : row_parts.empty() ? parts : row_parts) {
     densities.push_back(part.row_log_densities(data, context));
   }
   return mixture_log_density(at::cat(densities));

@@ -52,6 +52,10 @@ struct Model {
   /// Their members one after the other are those of the model. Of a model whose flows
   /// were trained on the same rows there is one, with the best member first.
   std::vector<ModelPart> parts;
+  /// Flows for the density and draws of rows by themselves, in place of the members:
+  /// some of these, and others that were trained as if rows were independent. Empty
+  /// where the members serve.
+  std::vector<ModelPart> row_parts = {};
   /// Of each member's latents, where independent rows gave one.
   std::optional<Calibration> calibration = {};
   LearnedDependence dependence;  ///< with the parameters of the first member
@@ -71,6 +75,8 @@ struct Model {
   LearnedDependence dependence_of(std::int64_t member) const;
   /// A member by itself, as a model of one without a record.
   Model member(std::int64_t member) const;
+  /// The flows for rows by themselves, each as a model of one.
+  std::vector<Model> row_members() const;
   /// The map, or the first member, in the same way.
   Model single() const;
 

@@ -31,8 +31,8 @@ namespace {
 // and the number of members of each part, `map` the flow of all rows where there is
 // one, and the names of their tensors begin with `part1.`, `part2.`, ..., `map.`.
 // Format 6 is as 5, with flows that have the key `latent_map`, a dependence that has
-// the key `latents` (so many times the parameters), or a standardisation with normal
-// scores.
+// the key `latents` (so many times the parameters), a standardisation with normal
+// scores, or the key `row_parts`, as `parts`, with tensors `row_part1.`, ....
 constexpr std::int64_t kFormatOfOneMember = 1;
 constexpr std::int64_t kFormatOfMembers = 2;
 constexpr std::int64_t kFormatOfLevels = 3;
@@ -40,8 +40,8 @@ constexpr std::int64_t kFormatOfMap = 4;
 constexpr std::int64_t kFormatOfParts = 5;
 constexpr std::int64_t kFormatVersion = 6;
 
-std::string prefix_of_part(std::size_t part) {
-  return fmt::format("part{}.", part + 1);
+std::string prefix_of_part(const char* name, std::size_t part) {
+  return fmt::format("{}{}.", name, part + 1);
 }
 
 // The shape of a tensor that every member has.
@@ -303,11 +303,15 @@ void read_parts(const JsonReader& json, std::int64_t version, const PartReader& 
     }
     return;
   }
-  for (const auto& described : json.objects("parts")) {
-    model.parts.push_back(reader.part(flow_options_from(described.object("flow")),
-                                      described.integer("members", 1, kLargestEnsemble),
-                                      prefix_of_part(model.parts.size())));
-  }
+  const auto read = [&](const char* key, const char* name, std::vector<ModelPart>& to) {
+    for (const auto& described : json.objects(key)) {
+      to.push_back(reader.part(flow_options_from(described.object("flow")),
+                               described.integer("members", 1, kLargestEnsemble),
+                               prefix_of_part(name, to.size())));
+    }
+  };
+  read("parts", "part", model.parts);
+  if (json.json().contains("row_parts")) read("row_parts", "row_part", model.row_parts);
   if (model.parts.empty() || model.members() > kLargestEnsemble) {
     throw InputError(fmt::format("{}: key 'parts': expected 1 to {} members, found {}",
                                  reader.path, kLargestEnsemble, model.members()));
@@ -328,6 +332,7 @@ void check_dimensions(const Model& model, const std::string& path) {
     throw InputError(path + ": column names do not match the flow's dimension");
   };
   for (const auto& part : model.parts) check(part);
+  for (const auto& part : model.row_parts) check(part);
   if (model.map) check(*model.map);
   const auto latents = model.dependence.latents;
   if (latents != 1 && latents != std::ssize(model.columns)) {
@@ -343,7 +348,7 @@ bool is_beyond_parts(const Model& model) {
   const auto is_new = [](const ModelPart& part) {
     return part.flow->options().latent_map || !part.standardization.scores.empty();
   };
-  return model.dependence.latents > 1 ||
+  return model.dependence.latents > 1 || !model.row_parts.empty() ||
          std::any_of(model.parts.begin(), model.parts.end(), is_new) ||
          (model.map && is_new(*model.map));
 }
@@ -379,7 +384,10 @@ void save_model(const std::string& path, const Model& model) {
                          first.standardization.decorrelation.defined();
   if (has_parts) {
     for (std::size_t i = 0; i < model.parts.size(); ++i) {
-      add_part(prefix_of_part(i), model.parts[i]);
+      add_part(prefix_of_part("part", i), model.parts[i]);
+    }
+    for (std::size_t i = 0; i < model.row_parts.size(); ++i) {
+      add_part(prefix_of_part("row_part", i), model.row_parts[i]);
     }
     if (model.map) add_part("map.", *model.map);
   } else {
@@ -414,11 +422,16 @@ void save_model(const std::string& path, const Model& model) {
       {"record", model.record}};
   if (has_levels) description["context_levels"] = model.context_levels;
   if (has_parts) {
-    auto& parts = description["parts"] = nlohmann::json::array();
-    for (const auto& part : model.parts) {
-      parts.push_back(
-          {{"flow", to_json(part.flow->options())}, {"members", part.members()}});
-    }
+    const auto describe = [](const std::vector<ModelPart>& parts) {
+      auto list = nlohmann::json::array();
+      for (const auto& part : parts) {
+        list.push_back(
+            {{"flow", to_json(part.flow->options())}, {"members", part.members()}});
+      }
+      return list;
+    };
+    description["parts"] = describe(model.parts);
+    if (!model.row_parts.empty()) description["row_parts"] = describe(model.row_parts);
     if (model.map) description["map"] = to_json(model.map->flow->options());
   } else {
     description["flow"] = to_json(first.flow->options());
@@ -443,6 +456,9 @@ Model load_model(const std::string& path, at::Device device,
   name_scores(model.record);
   model.calibration = calibration_from(tensors, model.members(),
                                        model.parts[0].flow->options().dimension, path);
+  if (model.calibration && !model.row_parts.empty()) {
+    throw InputError(path + ": expected no calibration beside 'row_parts', found one");
+  }
   if (model.calibration && version == kFormatOfOneMember) {
     throw InputError(path + ": expected format 2 with a calibration, found format 1");
   }

@@ -110,7 +110,7 @@ TrainingGroup::TrainingGroup(std::vector<FitRequest> requests, FitRows rows,
   auto frame = part.frame ? *part.frame
                           : make_frame(requests_.at(0), rows_.train, *dependence_.law);
   if (part.scores || part.decorrelate) reshape(part, frame);
-  prepare(frame, part.replicas);
+  prepare(part, frame);
 }
 
 void TrainingGroup::reshape(const TrainingPart& part, FlowFrame& frame) const {
@@ -133,8 +133,8 @@ void TrainingGroup::reshape(const TrainingPart& part, FlowFrame& frame) const {
   frame.bound = bound_for(requests_.at(0), by.apply(rows), worth);
 }
 
-void TrainingGroup::prepare(const FlowFrame& frame,
-                            const std::vector<std::int64_t>& chosen) {
+void TrainingGroup::prepare(const TrainingPart& part, const FlowFrame& frame) {
+  const auto& chosen = part.replicas;
   const auto& shared = requests_.at(0);
   const auto device = find_device(shared.device);
   const auto type = shared.float64 ? at::kDouble : at::kFloat;
@@ -150,7 +150,7 @@ void TrainingGroup::prepare(const FlowFrame& frame,
         const bool is_chosen = chosen.empty() || std::find(chosen.begin(), chosen.end(),
                                                            number) != chosen.end();
         if (!is_chosen) continue;
-        numbers_.push_back(number);
+        numbers_.push_back(part.first_number + number);
         starts.push_back(own.narrow(0, i, 1));
         replicas.push_back(plan.options);
         seeds.push_back(plan.weights_seed);

@@ -40,6 +40,7 @@ struct TrainingPart {
   /// Of every run, by their place in plan_replicas(), with schedule `grid` times the
   /// values; empty: all.
   std::vector<std::int64_t> replicas = {};
+  std::int64_t first_number = 0;  ///< of the replicas in number_of()
 };
 
 /// The replicas of one or more runs, ready to be trained on the same rows. A run has as
@@ -92,7 +93,7 @@ class TrainingGroup {
  private:
   /// Normal scores and uncorrelated columns, as the part asks for.
   void reshape(const TrainingPart& part, FlowFrame& frame) const;
-  void prepare(const FlowFrame& frame, const std::vector<std::int64_t>& chosen);
+  void prepare(const TrainingPart& part, const FlowFrame& frame);
   bool calibrates() const;
 
   std::vector<FitRequest> requests_;

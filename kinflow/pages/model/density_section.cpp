@@ -167,15 +167,14 @@ nlohmann::json pairs_section(const Model& model, const RunSample& sample,
 }  // namespace
 
 at::Tensor draw_rows(const Model& model, const TableRows& rows, std::int64_t count) {
-  std::vector<Model> members;
-  for (std::int64_t i = 0; i < model.members(); ++i) members.push_back(model.member(i));
+  const auto members = model.row_members();
   Random random(kDrawSeed, stream(Purpose::draws));
   auto latents = at::empty({count, std::ssize(model.columns)}, at::kDouble);
   auto* latent = latents.data_ptr<double>();
   for (std::int64_t i = 0; i < latents.numel(); ++i) latent[i] = random.normal();
   auto source = at::empty({count}, at::kLong);
   auto* member = source.data_ptr<std::int64_t>();
-  for (std::int64_t i = 0; i < count; ++i) member[i] = random.below(model.members());
+  for (std::int64_t i = 0; i < count; ++i) member[i] = random.below(std::ssize(members));
   at::Tensor context;
   if (rows.context.defined()) {
     const auto places = at::arange(count, at::kLong).remainder(rows.context.size(0));
