@@ -35,7 +35,15 @@ FitRequest FitGiven::resolve() const {
   data.valid_table = absolute(data.valid_table);
   data.dependence = dependence.resolve();
   data.minus_nine = minus_nine.value_or(data.minus_nine);
-  find_names(data.table, {&data.columns, &data.context, &data.dependence.id});
+  auto ranges = bounds, above_zero = positive;
+  find_names(data.table,
+             {&data.columns, &data.context, &data.dependence.id, &ranges, &above_zero});
+  for (const auto& text : ranges) {
+    data.bounds.push_back(read_bounded_column(text, "--bounds"));
+  }
+  for (const auto& column : above_zero) {
+    data.bounds.push_back({.column = column, .bounds = {.low = 0}});
+  }
   data.dependence.correlation = chosen(block_correlation_names(), correlation);
   if (!split_by.empty()) data.split_by = chosen(split_by_names(), split_by);
   auto& train = made.train;
@@ -281,11 +289,11 @@ void add_data_options(CLI::App& verb, FitGiven& given) {
       "With --group: one correlation for all blocks, one for each, one for each size, "
       "one for each under a common distribution that is learned, one for each latent, "
       "or an effect of each block and one of each latent; choose: by held-out blocks");
-  verb.add_flag("--share-per-latent,!--no-share-per-latent",
-                given.dependence.request.per_latent,
-                "Whether every latent has its own lambda, gamma or weights (default: of "
-                "one relationship or a kernel of time the likelihood chooses; of a sum "
-                "they share them)");
+  verb.add_flag(
+      "--share-per-latent,!--no-share-per-latent", given.dependence.request.per_latent,
+      "Whether every latent has its own lambda, gamma or weights (default: of "
+      "one relationship or a kernel of time the likelihood chooses; of a sum "
+      "they share them)");
   verb.add_flag("--latent-map,!--no-latent-map", given.request.latent_map,
                 "Whether flows end in a linear map of the latents where these have "
                 "dependences of their own (default: they do)");
@@ -296,6 +304,12 @@ void add_data_options(CLI::App& verb, FitGiven& given) {
             "Columns to model, comma-separated (default: all without another role)");
   add_names(verb, "--context", data.context,
             "Columns to condition on, comma-separated");
+  add_names(
+      verb, "--bounds", given.bounds,
+      "Columns whose values lie between bounds, as age=18:,score=0:100; draws stay "
+      "inside");
+  add_names(verb, "--positive", given.positive,
+            "Columns whose values are above 0, comma-separated: the same as COLUMN=0:");
   add_choice(verb, "--split-by", given.split_by, split_by_names(),
              "Which rows are held out together (default: those that depend on each "
              "other; time for a kernel of time; rows with --independent)");

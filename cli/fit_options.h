@@ -20,6 +20,7 @@ struct FitGiven {
   std::optional<MinusNine> minus_nine;
   std::optional<std::int64_t> layers, bins, patience;
   std::vector<std::int64_t> hidden;
+  std::vector<std::string> bounds, positive;
   std::optional<double> dependence_rate;
 
   /// Whether the kind or the size of the flow was typed.

@@ -85,6 +85,29 @@ nlohmann::json members_json(const Model& model) {
   return members;
 }
 
+nlohmann::json bounds_json(const Model& model) {
+  auto json = nlohmann::json::object();
+  for (std::size_t i = 0; i < model.bounds().size(); ++i) {
+    const auto& bounds = model.bounds()[i];
+    if (bounds == ColumnBounds{}) continue;
+    auto& own = json[model.columns[i]] = {{"low", nullptr}, {"high", nullptr}};
+    if (bounds.has_low()) own["low"] = bounds.low;
+    if (bounds.has_high()) own["high"] = bounds.high;
+  }
+  return json;
+}
+
+// "age above 18, score between 0 and 100".
+std::string bounds_line(const Model& model) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < model.bounds().size(); ++i) {
+    const auto& bounds = model.bounds()[i];
+    if (bounds == ColumnBounds{}) continue;
+    parts.push_back(fmt::format("{} {}", model.columns[i], bounds.in_words()));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 // The one that maps rows to latents.
 const ModelPart& map_of(const Model& model) {
   return model.map ? *model.map : model.parts.at(0);
@@ -94,6 +117,7 @@ void print_json(const Model& model, const std::string& run) {
   const auto& map = map_of(model);
   const nlohmann::json json = {
       {"columns", model.columns},
+      {"bounds", bounds_json(model)},
       {"context_columns", model.context_columns},
       {"context_levels", model.context_levels},
       {"flow", to_json(map.flow->options())},
@@ -309,6 +333,7 @@ void print_text(const Model& model, const std::string& run) {
     if (!value.empty()) table.add_row({name, value});
   };
   add("columns", fmt::format("{}", fmt::join(model.columns, ", ")));
+  add("bounds", bounds_line(model));
   add("context", context_line(model));
   for (const auto& line : flow_lines(model)) add("flow", line);
   add("calibration", calibration_line(model));

@@ -106,8 +106,13 @@ void find_names(const std::string& table,
   const TableReader reader(table);
   const auto& names = reader.header().names();
   for (auto* list : lists) {
-    *list = with_commas_inside(*list, [&](const std::string& name) {
-      return std::find(names.begin(), names.end(), name) != names.end();
+    *list = with_commas_inside(*list, [&](const std::string& text) {
+      const auto is_there = [&](const std::string& name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+      };
+      // As in --bounds COLUMN=LOW:HIGH.
+      const auto equal = text.rfind('=');
+      return is_there(text) || (equal != text.npos && is_there(text.substr(0, equal)));
     });
   }
 }

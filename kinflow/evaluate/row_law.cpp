@@ -55,7 +55,8 @@ ColumnChoice columns_for(const Model& model, const DependenceRequest& request) {
           .group = request.group,
           .time = request.time,
           .id = request.id,
-          .minus_nine = model.minus_nine};
+          .minus_nine = model.minus_nine,
+          .bounds = model.bounds()};
 }
 
 MinusNineRule minus_nine_for(const Model& model, std::optional<MinusNine> asked) {

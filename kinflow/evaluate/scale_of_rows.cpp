@@ -39,8 +39,12 @@ ColumnsView view_of(const at::Tensor& rows) {
 }  // namespace
 
 ScaleOfRows::ScaleOfRows(const Model& model)
-    : usual_(usual_columns(model.parts.at(0).standardization, model.columns)) {
+    : of_data_(model.parts.at(0).standardization),
+      usual_(usual_columns(of_data_, model.columns)) {
   for (auto& column : usual_) column.spread_counts = true;
+  for (std::size_t i = 0; i < model.bounds().size(); ++i) {
+    usual_[i].name = model.bounds()[i].name_on_line(usual_[i].name);
+  }
   if (model.context_columns.empty()) return;
   usual_context_ =
       usual_columns(model.parts[0].context_standardization,
@@ -56,8 +60,9 @@ ScaleOfRows::ScaleOfRows(const Model& model)
 std::vector<ColumnBeside> ScaleOfRows::compare(const TableRows& rows) const {
   // Rows that are to be drawn have a context alone.
   const bool has_data = rows.data.size(1) > 0;
-  auto columns = has_data ? compare_scale(view_of(rows.data), usual_)
-                          : std::vector<ColumnBeside>(usual_.size());
+  auto columns = has_data
+                     ? compare_scale(view_of(of_data_.unbounded(rows.data)), usual_)
+                     : std::vector<ColumnBeside>(usual_.size());
   if (!usual_context_.empty() && rows.context.defined()) {
     const auto more = compare_scale(view_of(rows.context), usual_context_);
     columns.insert(columns.end(), more.begin(), more.end());

@@ -13,8 +13,8 @@ namespace kinflow {
 class Logger;
 
 /// Compares the columns of a table, modelled and of context, with those of the training
-/// rows, piece by piece. Models whose columns were not scaled know nothing to compare
-/// with, and categories have no scale.
+/// rows, piece by piece; those with bounds as they are on the real line. Models whose
+/// columns were not scaled know nothing to compare with, and categories have no scale.
 class ScaleOfRows {
  public:
   explicit ScaleOfRows(const Model& model);
@@ -26,6 +26,7 @@ class ScaleOfRows {
   std::vector<std::string> warnings(const std::string& source) const;
 
  private:
+  Standardization of_data_;
   std::vector<UsualColumn> usual_, usual_context_;
   std::vector<ColumnBeside> columns_;
 };

@@ -338,6 +338,7 @@ void transform_table(const Model& mixture, const TransformRequest& request,
                       .drop_missing = request.drop_missing,
                       .may_drop_all = true,
                       .minus_nine = minus_nine_for(model, request.minus_nine)};
+  if (!request.inverse) choice.bounds = model.bounds();
   // The way back needs the context.
   auto kept = model.context_columns;
   kept.insert(kept.end(), request.keep.begin(), request.keep.end());

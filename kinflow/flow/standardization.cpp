@@ -23,8 +23,8 @@ double reach_beyond(double information) {
 }
 
 // Every number by the map of its column; the numbers themselves without maps.
-template <typename Map>
-at::Tensor map_columns(const at::Tensor& rows, const std::vector<NormalScores>& maps,
+template <typename OfColumn, typename Map>
+at::Tensor map_columns(const at::Tensor& rows, const std::vector<OfColumn>& maps,
                        const Map& map) {
   if (maps.empty()) return rows;
   auto result = rows.contiguous().clone();
@@ -40,8 +40,10 @@ at::Tensor map_columns(const at::Tensor& rows, const std::vector<NormalScores>& 
 
 }  // namespace
 
-Standardization Standardization::from(const at::Tensor& data,
-                                      const at::Tensor& weights) {
+Standardization Standardization::from(const at::Tensor& rows, const at::Tensor& weights,
+                                      std::vector<ColumnBounds> bounds) {
+  auto result = none(rows.size(1), std::move(bounds));
+  const auto data = result.unbounded(rows);
   const auto given =
       weights.defined() ? weights : at::ones({data.size(0)}, data.options());
   const auto column = given.unsqueeze(1);
@@ -54,7 +56,9 @@ Standardization Standardization::from(const at::Tensor& data,
   const auto positive = column.clamp_min(0);
   const auto square =
       (((data - mean) / largest).square() * positive).sum(0) / positive.sum();
-  return {.mean = mean, .deviation = square.sqrt() * largest};
+  result.mean = mean;
+  result.deviation = square.sqrt() * largest;
+  return result;
 }
 
 std::optional<Standardization> Standardization::with_scores(const at::Tensor& data,
@@ -94,13 +98,21 @@ std::optional<Standardization> Standardization::decorrelated(
   return result;
 }
 
-Standardization Standardization::none(std::int64_t columns) {
+Standardization Standardization::none(std::int64_t columns,
+                                      std::vector<ColumnBounds> bounds) {
   return {.mean = at::zeros({columns}, at::kDouble),
-          .deviation = at::ones({columns}, at::kDouble)};
+          .deviation = at::ones({columns}, at::kDouble),
+          .bounds = std::move(bounds)};
+}
+
+at::Tensor Standardization::unbounded(const at::Tensor& data) const {
+  return map_columns(data, bounds, [](const auto& of_column, double x) {
+    return of_column.to_line(x);
+  });
 }
 
 at::Tensor Standardization::scaled(const at::Tensor& data) const {
-  return (data - mean) / deviation;
+  return (unbounded(data) - mean) / deviation;
 }
 
 at::Tensor Standardization::apply(const at::Tensor& data) const {
@@ -117,17 +129,28 @@ at::Tensor Standardization::undo(const at::Tensor& standardized) const {
                           : standardized;
   const auto values = map_columns(
       scored, scores, [](const auto& map, double z) { return map.to_value(z); });
-  return values * deviation + mean;
+  return map_columns(
+      values * deviation + mean, bounds,
+      [](const auto& of_column, double place) { return of_column.from_line(place); });
 }
 
 at::Tensor Standardization::log_abs_det(const at::Tensor& data) const {
   auto same = -deviation.log().sum();
   if (decorrelation.defined()) same += decorrelation.diagonal().log().sum();
-  if (scores.empty()) return same.expand({data.size(0)});
-  const auto slopes = map_columns(scaled(data), scores, [](const auto& map, double x) {
-    return map.to_score(x).log_slope;
-  });
-  return slopes.sum(1) + same;
+  auto sum = same.expand({data.size(0)});
+  if (!bounds.empty()) {
+    const auto slopes = map_columns(data, bounds, [](const auto& of_column, double x) {
+      return of_column.log_slope(x);
+    });
+    sum = sum + slopes.sum(1);
+  }
+  if (!scores.empty()) {
+    const auto slopes = map_columns(
+        scaled(data), scores,
+        [](const auto& map, double x) { return map.to_score(x).log_slope; });
+    sum = sum + slopes.sum(1);
+  }
+  return sum;
 }
 
 double spline_bound_for(const at::Tensor& standardized, double information) {

@@ -1,5 +1,6 @@
 // Centring and scaling of columns, always in float64, as the first step of a model; on
-// request columns get normal scores and become uncorrelated too.
+// request columns leave their bounds before, and get normal scores and become
+// uncorrelated after it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,26 +9,30 @@
 #include <optional>
 #include <vector>
 
+#include "kinflow/data/column_bounds.h"
 #include "kinflow/flow/normal_scores.h"
 
 namespace kinflow {
 
-/// standardised = D s((data - mean) / deviation), with a map s of each column to normal
-/// scores. It is part of the model: its log-determinant belongs to the log-density.
+/// standardised = D s((b(data) - mean) / deviation), with a map b of each column with
+/// bounds to the real line, and a map s of each column to normal scores. It is part of
+/// the model: its log-determinant belongs to the log-density.
 struct Standardization {
-  at::Tensor mean;                        ///< [p] float64
+  at::Tensor mean;                        ///< [p] float64, of b(data)
   at::Tensor deviation;                   ///< [p] float64, positive
   std::vector<NormalScores> scores = {};  ///< s, [p]; empty: the identity
   /// D, [p, p] float64, lower triangular with a positive diagonal; undefined: the
   /// identity.
   at::Tensor decorrelation = {};
+  std::vector<ColumnBounds> bounds = {};  ///< of b, [p]; empty: the identity
 
   /// Weighted mean and standard deviation of the columns of data [n, p] float64, n >=
-  /// 2, none of them constant. A mean outside the data's range, which negative weights
-  /// can give, is replaced by the plain one; the deviation counts negative weights as
-  /// 0.
+  /// 2, none of them constant and all within their bounds. A mean outside the data's
+  /// range, which negative weights can give, is replaced by the plain one; the
+  /// deviation counts negative weights as 0.
   /// @param weights [n] float64, or undefined for equal ones
-  static Standardization from(const at::Tensor& data, const at::Tensor& weights = {});
+  static Standardization from(const at::Tensor& data, const at::Tensor& weights = {},
+                              std::vector<ColumnBounds> bounds = {});
 
   /// The same with normal scores, of the weighted distribution of the columns of data
   /// [n, p]; columns that are as good as normal stay as they are. Nothing where all
@@ -42,13 +47,18 @@ struct Standardization {
   std::optional<Standardization> decorrelated(const at::Tensor& data,
                                               const at::Tensor& weights = {}) const;
 
-  /// Leaves every number as it is.
-  static Standardization none(std::int64_t columns);
+  /// Neither centres nor scales.
+  static Standardization none(std::int64_t columns,
+                              std::vector<ColumnBounds> bounds = {});
 
   at::Tensor apply(const at::Tensor& data) const;
+  /// Always within the bounds.
   at::Tensor undo(const at::Tensor& standardized) const;
-  /// log |det| of apply() for every row, [n] float64.
+  /// log |det| of apply() for every row, [n] float64; -infinity for a row that is not
+  /// within the bounds.
   at::Tensor log_abs_det(const at::Tensor& data) const;
+  /// b(data).
+  at::Tensor unbounded(const at::Tensor& data) const;
 
  private:
   at::Tensor scaled(const at::Tensor& data) const;

@@ -103,9 +103,12 @@ NamedColumns latents_of_flow(const FlowTraits& given, const std::atomic<bool>* s
   if (is_there && run_is_finished(given.directory)) {
     logger.info(given.directory + ": the flow is there already");
   } else {
-    const auto result =
-        fit(request, {.directory = given.directory, .resume = is_there, .stop = stop},
-            logger);
+    const auto result = fit(request,
+                            {.directory = given.directory,
+                             .resume = is_there,
+                             .gives_hints = false,
+                             .stop = stop},
+                            logger);
     logger.info(fmt::format("{}: {}, {}, {:.1f} s", given.directory, score_line(result),
                             result.model.dependence.summary(), result.seconds));
   }

@@ -74,6 +74,7 @@ const std::vector<RecordedOption> kOfTables = {
     {"/dependence/time_decay", "--time-decay", {}},
     {"/dependence/unstructured", "--unstructured", {}},
     {"/data/allow_ties", "--allow-ties", {}},
+    {"/data/bounds", "--bounds", {}},
     {"/data/drop_missing", "--drop-missing", {}},
     {"/data/minus_nine", "--minus-nine", {R"("careful")"}},
     {"/data/fold_by", "--fold-by", {}},

@@ -69,6 +69,9 @@ std::vector<std::string> fitted(const RunRecord& run) {
       std::isfinite(rows) ? plural(rows, "row") : std::string("the rows"),
       last_name(text_at(request, "/data/table", "the table")));
   std::vector<std::string> lines{text};
+  if (const auto bounds = texts_at(request, "/data/bounds"); !bounds.empty()) {
+    lines.push_back("Values and draws lie within the bounds " + listed(bounds) + ".");
+  }
   const auto flows = number_at(request, "/replicas/count", 0);
   std::string how = members > 1
                         ? fmt::format("The model is a mixture of {} flows", members)

@@ -57,7 +57,7 @@ std::vector<BlockCandidate> block_candidates(std::int64_t columns) {
 at::Tensor scores_of(const FitRequest& request, const TableRows& rows,
                      const Dependence& law) {
   const auto worth = usual_worth(request, law);
-  auto by = Standardization::from(rows.data, worth);
+  auto by = Standardization::from(rows.data, worth, rows.bounds);
   by = by.with_scores(rows.data, worth, worth.sum().item<double>()).value_or(by);
   return by.apply(rows.data);
 }

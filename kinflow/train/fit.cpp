@@ -126,6 +126,7 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
   auto folder = open_folder(request, place, record, training, logger);
   folder.write_metrics(training.history(), training.valid_score());
   training.describe(logger);
+  if (place.gives_hints && !training.hint().empty()) logger.info(training.hint());
   std::optional<FitResult> trained;
   try {
     train(training, folder, place, request, logger);

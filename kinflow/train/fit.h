@@ -102,6 +102,7 @@ struct FitPlace {
   bool resume = false;    ///< go on from the checkpoint of the folder
   bool overwrite = false;         ///< in place of a run that the folder holds
   double checkpoint_seconds = 5;  ///< time between checkpoints
+  bool gives_hints = true;        ///< on options that the columns ask for
   /// Becomes true when the user wants to stop: a checkpoint is written after the epoch,
   /// and Interrupted is thrown.
   const std::atomic<bool>* stop = nullptr;

@@ -10,7 +10,9 @@
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
+#include "kinflow/core/normal_quantile.h"
 #include "kinflow/data/check_columns.h"
+#include "kinflow/data/column_names.h"
 #include "kinflow/data/compare_scale.h"
 #include "kinflow/data/shared_rows.h"
 #include "kinflow/data/table.h"
@@ -179,6 +181,35 @@ std::vector<std::string> warnings_about(const FitRows& rows, const Table& table)
   return warnings;
 }
 
+// Columns without bounds that are always positive, and of which a normal distribution
+// would be negative now and then.
+std::string hint_on_positive(const FitRows& rows) {
+  constexpr double kNegativeShare = 0.001;
+  constexpr std::size_t kMostNamed = 10;
+  const auto& data = rows.train.data;
+  const auto scale = Standardization::from(data);
+  const auto least = data.amin(0);
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < rows.columns.size(); ++i) {
+    const bool is_bounded =
+        !rows.train.bounds.empty() && rows.train.bounds[i] != ColumnBounds{};
+    const auto at = static_cast<std::int64_t>(i);
+    if (is_bounded || least[at].item<double>() <= 0) continue;
+    const double zero = -(scale.mean[at] / scale.deviation[at]).item<double>();
+    if (zero > normal_quantile(kNegativeShare)) found.push_back(rows.columns[i]);
+  }
+  if (found.empty()) return "";
+  const bool is_one = found.size() == 1;
+  const auto columns = in_quotes(found, kMostNamed);
+  const bool is_cut = found.size() > kMostNamed;
+  if (is_cut) found.resize(kMostNamed);
+  return fmt::format(
+      "note: {} {} positive in all {} rows; --positive {}{} keeps draws "
+      "above 0",
+      (is_one ? "column " : "columns ") + columns, is_one ? "is" : "are", data.size(0),
+      join_names(found), is_cut ? ",..." : "");
+}
+
 }  // namespace
 
 FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow) {
@@ -199,6 +230,7 @@ FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow) {
     check_one_role(column, "--id", rows.columns, request.table);
   }
   check_allowed_ties(request, rows.columns);
+  for (const auto& bounded : request.bounds) table.column_index(bounded.column);
   const ColumnChoice choice{.columns = rows.columns,
                             .context = request.context,
                             .finds_levels = true,
@@ -207,7 +239,8 @@ FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow) {
                             .fold_by = request.fold_by,
                             .drop_missing = request.drop_missing,
                             .id = dependence.id,
-                            .minus_nine = {.meaning = request.minus_nine}};
+                            .minus_nine = {.meaning = request.minus_nine},
+                            .bounds = bounds_for(request.bounds, rows.columns)};
   rows.train = read_rows(table, choice);
   rows.minus_nine = rule_for_further_rows(request, rows);
   // The groups of new rows are none that a flow has seen.
@@ -221,6 +254,7 @@ FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow) {
   }
   check_modelled(request, flow, rows);
   rows.warnings = warnings_about(rows, table);
+  rows.hint = hint_on_positive(rows);
   if (!dependence.time.empty()) check_several_times(rows.train, request);
   if (!dependence.group.empty()) {
     check_several_blocks(number_blocks(rows.train.labels), request.table,

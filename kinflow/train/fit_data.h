@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/data/column_bounds.h"
 #include "kinflow/flow/flow_options.h"
 #include "kinflow/train/row_relations.h"
 #include "kinflow/train/table_rows.h"
@@ -50,6 +51,8 @@ struct DataRequest {
   MinusNine minus_nine = MinusNine::careful;
   /// Modelled columns in which many rows may have one value.
   std::vector<std::string> allow_ties = {};
+  /// Modelled columns whose values lie between bounds.
+  std::vector<BoundedColumn> bounds = {};
 };
 
 /// Training and validation rows.
@@ -65,6 +68,7 @@ struct FitRows {
   bool has_valid_table = false;
   MinusNineRule minus_nine;                ///< for further rows of the same columns
   std::vector<std::string> warnings = {};  ///< about the tables, for the user
+  std::string hint = {};  ///< on an option that the columns ask for, or empty
 };
 
 /// Reads and checks. Rows to be held out stand among the training rows still. Throws

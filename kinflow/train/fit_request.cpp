@@ -13,6 +13,23 @@
 namespace kinflow {
 namespace {
 
+nlohmann::json bounds_to_json(const std::vector<BoundedColumn>& bounds) {
+  auto texts = nlohmann::json::array();
+  for (const auto& bounded : bounds) texts.push_back(text_of(bounded));
+  return texts;
+}
+
+// Records of earlier versions have none.
+std::vector<BoundedColumn> bounds_from(const JsonReader& data,
+                                       const std::string& source) {
+  std::vector<BoundedColumn> bounds;
+  if (!data.json().contains("bounds")) return bounds;
+  for (const auto& text : data.texts("bounds")) {
+    bounds.push_back(read_bounded_column(text, source + ": key 'data.bounds'"));
+  }
+  return bounds;
+}
+
 // The values that the paper's grid search tries.
 const std::vector<double> kRhoGrid = {0.01,  0.025, 0.05, 0.1,  0.175, 0.25,
                                       0.375, 0.5,   0.6,  0.67, 0.75,  0.9};
@@ -206,7 +223,8 @@ nlohmann::json to_json(const FitRequest& request) {
         {"valid_fraction", data.valid_fraction},
         {"drop_missing", data.drop_missing},
         {"minus_nine", name_of(minus_nine_names(), data.minus_nine)},
-        {"allow_ties", data.allow_ties}}},
+        {"allow_ties", data.allow_ties},
+        {"bounds", bounds_to_json(data.bounds)}}},
       {"dependence", to_json(data.dependence)},
       {"flow", to_json(request.flow)},
       {"vary_flow", request.vary_flow},
@@ -251,7 +269,8 @@ FitRequest fit_request_from(const nlohmann::json& json, const std::string& sourc
                         ? data.one_of("minus_nine", minus_nine_names())
                         : MinusNine::value,
       .allow_ties = data.json().contains("allow_ties") ? data.texts("allow_ties")
-                                                       : std::vector<std::string>{}};
+                                                       : std::vector<std::string>{},
+      .bounds = bounds_from(data, source)};
   auto flow = reader.object("flow").json();
   flow["dimension"] = 1;
   flow["context"] = 0;

@@ -40,6 +40,8 @@ class FoldedTraining {
   const FoldGroups& groups() const { return groups_; }
   /// What the training is about to do, so that a wrong column or a lost row is seen.
   void describe(Logger& logger) const;
+  /// On an option that the columns ask for, or empty.
+  const std::string& hint() const { return rows_.hint; }
 
   /// True once no fold has an epoch to go.
   bool finished() const;

@@ -71,6 +71,10 @@ struct Model {
 
   at::ScalarType type() const { return parts.at(0).flow->values().scalar_type(); }
   std::int64_t members() const;
+  /// Of the columns, or none.
+  const std::vector<ColumnBounds>& bounds() const {
+    return parts.at(0).standardization.bounds;
+  }
   /// The dependence with the parameters of a member.
   LearnedDependence dependence_of(std::int64_t member) const;
   /// A member by itself, as a model of one without a record.

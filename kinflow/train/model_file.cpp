@@ -16,6 +16,7 @@
 #include "kinflow/train/model.h"
 #include "kinflow/train/model_kind.h"
 #include "kinflow/train/names.h"
+#include "kinflow/train/standardization_file.h"
 #include "kinflow/train/tensor_file.h"
 #include "kinflow/train/valid_score.h"
 
@@ -32,7 +33,8 @@ namespace {
 // one, and the names of their tensors begin with `part1.`, `part2.`, ..., `map.`.
 // Format 6 is as 5, with flows that have the key `latent_map`, a dependence that has
 // the key `latents` (so many times the parameters), a standardisation with normal
-// scores, or the key `row_parts`, as `parts`, with tensors `row_part1.`, ....
+// scores or bounds of columns, or the key `row_parts`, as `parts`, with tensors
+// `row_part1.`, ....
 constexpr std::int64_t kFormatOfOneMember = 1;
 constexpr std::int64_t kFormatOfMembers = 2;
 constexpr std::int64_t kFormatOfLevels = 3;
@@ -115,95 +117,6 @@ CategoryLevels context_levels_from(const JsonReader& json,
     result[column] = names;
   }
   return result;
-}
-
-void check_location(const at::Tensor& mean, const at::Tensor& deviation,
-                    const std::string& name, const std::string& path) {
-  if (deviation.gt(0).all().item<bool>() &&
-      at::isfinite(mean + deviation).all().item<bool>()) {
-    return;
-  }
-  throw InputError(path + ": tensors '" + name +
-                   ".*': expected finite means and positive deviations");
-}
-
-void add_scores(const std::string& name, const std::vector<NormalScores>& scores,
-                NamedTensors& tensors) {
-  if (scores.empty()) return;
-  const auto stacked = [&](const auto& of) {
-    std::vector<at::Tensor> rows;
-    for (const auto& one : scores) rows.push_back(at::tensor(of(one), at::kDouble));
-    return at::stack(rows);
-  };
-  tensors[name + ".knots"] = stacked([](const auto& one) { return one.scores; });
-  tensors[name + ".values"] = stacked([](const auto& one) { return one.values; });
-  tensors[name + ".slopes"] = stacked([](const auto& one) { return one.slopes; });
-  tensors[name + ".growth"] = stacked([](const auto& one) {
-    return std::vector<double>{one.lower_growth, one.upper_growth};
-  });
-}
-
-std::vector<NormalScores> scores_from(const NamedTensors& tensors,
-                                      const std::string& name, std::int64_t columns,
-                                      const std::string& path) {
-  const auto found = tensors.find(name + ".knots");
-  if (found == tensors.end()) return {};
-  const auto knots = found->second.dim() == 2 ? found->second.size(1) : 0;
-  const auto read = [&](const char* part, std::int64_t count) {
-    return expect_tensor(tensors, name + part, {columns, count}, at::kDouble, path);
-  };
-  const auto scores = read(".knots", knots), values = read(".values", knots),
-             slopes = read(".slopes", knots), growth = read(".growth", 2);
-  const auto all = [](const at::Tensor& holds) { return holds.all().item<bool>(); };
-  const auto increase = [&](const at::Tensor& of) { return all(of.diff(1, 1).gt(0)); };
-  const bool is_sound = knots >= 2 && all(at::isfinite(scores.abs() + values.abs())) &&
-                        increase(scores) && increase(values) && all(slopes.gt(0)) &&
-                        all(at::isfinite(slopes)) && all(growth.ge(0)) &&
-                        all(at::isfinite(growth));
-  if (!is_sound) {
-    throw InputError(path + ": tensors '" + name +
-                     ".*': expected increasing knots and values, positive slopes and a "
-                     "growth of at least 0");
-  }
-  const auto row = [](const at::Tensor& matrix, std::int64_t column) {
-    const auto own = matrix[column].contiguous();
-    return std::vector<double>(own.data_ptr<double>(),
-                               own.data_ptr<double>() + own.numel());
-  };
-  std::vector<NormalScores> result;
-  for (std::int64_t column = 0; column < columns; ++column) {
-    result.push_back({.scores = row(scores, column),
-                      .values = row(values, column),
-                      .slopes = row(slopes, column),
-                      .lower_growth = growth[column][0].item<double>(),
-                      .upper_growth = growth[column][1].item<double>()});
-  }
-  return result;
-}
-
-Standardization standardization_from(const NamedTensors& tensors,
-                                     const std::string& name, std::int64_t columns,
-                                     const std::string& path) {
-  Standardization standardization{
-      .mean = expect_tensor(tensors, name + ".mean", {columns}, at::kDouble, path),
-      .deviation =
-          expect_tensor(tensors, name + ".deviation", {columns}, at::kDouble, path)};
-  check_location(standardization.mean, standardization.deviation, name, path);
-  standardization.scores = scores_from(tensors, name + ".scores", columns, path);
-  const auto matrix = name + ".decorrelation";
-  if (tensors.count(matrix) > 0) {
-    const auto factor =
-        expect_tensor(tensors, matrix, {columns, columns}, at::kDouble, path);
-    if (!at::isfinite(factor).all().item<bool>() ||
-        !factor.diagonal().gt(0).all().item<bool>() ||
-        !at::equal(factor, factor.tril())) {
-      throw InputError(path + ": tensor '" + matrix +
-                       "': expected a finite lower triangular matrix with a positive "
-                       "diagonal");
-    }
-    standardization.decorrelation = factor;
-  }
-  return standardization;
 }
 
 // Nothing where the file has none.
@@ -331,9 +244,20 @@ void check_dimensions(const Model& model, const std::string& path) {
     }
     throw InputError(path + ": column names do not match the flow's dimension");
   };
-  for (const auto& part : model.parts) check(part);
-  for (const auto& part : model.row_parts) check(part);
-  if (model.map) check(*model.map);
+  const auto check_bounds = [&](const ModelPart& part) {
+    if (part.standardization.bounds == model.bounds()) return;
+    throw InputError(path + ": tensors '*.bounds': expected the same in all parts");
+  };
+  for (const auto* parts : {&model.parts, &model.row_parts}) {
+    for (const auto& part : *parts) {
+      check(part);
+      check_bounds(part);
+    }
+  }
+  if (model.map) {
+    check(*model.map);
+    check_bounds(*model.map);
+  }
   const auto latents = model.dependence.latents;
   if (latents != 1 && latents != std::ssize(model.columns)) {
     throw InputError(fmt::format(
@@ -346,7 +270,8 @@ void check_dimensions(const Model& model, const std::string& path) {
 // Whether a reader of format 5 would misread the model.
 bool is_beyond_parts(const Model& model) {
   const auto is_new = [](const ModelPart& part) {
-    return part.flow->options().latent_map || !part.standardization.scores.empty();
+    const auto& by = part.standardization;
+    return part.flow->options().latent_map || !by.scores.empty() || !by.bounds.empty();
   };
   return model.dependence.latents > 1 || !model.row_parts.empty() ||
          std::any_of(model.parts.begin(), model.parts.end(), is_new) ||
@@ -359,12 +284,6 @@ void save_model(const std::string& path, const Model& model) {
   NamedTensors tensors;
   const auto members = model.members();
   const c10::NoGradGuard no_grad;
-  const auto add = [&](const std::string& name, const Standardization& by) {
-    tensors[name + ".mean"] = by.mean;
-    tensors[name + ".deviation"] = by.deviation;
-    if (by.decorrelation.defined()) tensors[name + ".decorrelation"] = by.decorrelation;
-    add_scores(name + ".scores", by.scores, tensors);
-  };
   const auto add_part = [&](const std::string& prefix, const ModelPart& part) {
     const auto& flow = *part.flow;
     for (const auto& slot : flow.slots()) {
@@ -373,9 +292,10 @@ void save_model(const std::string& path, const Model& model) {
               .narrow(1, slot.offset, slot.count)
               .reshape(shape_for(flow.replicas(), slot.shape));
     }
-    add(prefix + "standardization", part.standardization);
+    add_standardization(prefix + "standardization", part.standardization, tensors);
     if (!model.context_columns.empty()) {
-      add(prefix + "context_standardization", part.context_standardization);
+      add_standardization(prefix + "context_standardization",
+                          part.context_standardization, tensors);
     }
   };
   const auto& first = model.parts.at(0);

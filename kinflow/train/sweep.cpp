@@ -100,6 +100,7 @@ std::vector<Group> make_groups(const SweepRequest& request, Logger& logger) {
     if (bytes_of_data.count(data) == 0) {
       const auto rows = read_fit_rows(first.data, first.flow);
       for (const auto& warning : rows.warnings) logger.warning(warning);
+      if (!rows.hint.empty()) logger.info(rows.hint);
       bytes_of_data[data] =
           replica_bytes(first, rows) * static_cast<double>(folds_of(first.data, rows));
     }

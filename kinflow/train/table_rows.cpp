@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string_view>
@@ -30,6 +31,24 @@ std::vector<Value> append_values(std::vector<Value> first,
                                  const std::vector<Value>& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
+}
+
+void check_within_bounds(const Table& table, const std::vector<std::string>& columns,
+                         const TableRows& rows) {
+  for (std::size_t j = 0; j < rows.bounds.size(); ++j) {
+    const auto values = rows.data.select(1, static_cast<std::int64_t>(j)).contiguous();
+    const auto* first = values.data_ptr<double>();
+    const auto* end = first + values.numel();
+    const auto* outside = std::find_if(
+        first, end, [&](double value) { return !rows.bounds[j].contain(value); });
+    if (outside == end) continue;
+    throw InputError(fmt::format(
+        "{}:{}: column {}: expected a number {}, found {}; on its bounds and beyond "
+        "them a column has density 0",
+        table.source(),
+        table.line_of_row(rows.kept_rows[static_cast<std::size_t>(outside - first)]),
+        in_quotes(columns[j]), rows.bounds[j].in_words(), *outside));
+  }
 }
 
 }  // namespace
@@ -68,7 +87,9 @@ TableRows read_rows(const Table& table, const ColumnChoice& choice) {
       .context_levels = choice.context_levels,
       .kept_rows = std::move(matrix.kept_rows),
       .table_rows = table.rows(),
-      .first_row = table.first_row()};
+      .first_row = table.first_row(),
+      .bounds = choice.bounds};
+  check_within_bounds(table, choice.columns, rows);
   std::vector<at::Tensor> context;
   auto next_number = data_width;
   for (const auto& column : choice.context) {
@@ -119,7 +140,8 @@ TableRows select_rows(const TableRows& rows, const std::vector<std::int64_t>& ch
           .times = {select_values(rows.times.values, chosen), rows.times.are_dates},
           .ids = select_values(rows.ids, chosen),
           .kept_rows = select_values(rows.kept_rows, chosen),
-          .table_rows = rows.table_rows};
+          .table_rows = rows.table_rows,
+          .bounds = rows.bounds};
 }
 
 std::vector<std::uint64_t> row_hashes(const TableRows& rows) {
@@ -151,7 +173,8 @@ TableRows append_rows(const TableRows& first, const TableRows& second) {
                            first.times.are_dates},
                  .ids = append_values(first.ids, second.ids),
                  .kept_rows = first.kept_rows,
-                 .table_rows = first.table_rows + second.table_rows};
+                 .table_rows = first.table_rows + second.table_rows,
+                 .bounds = first.bounds};
   for (const auto row : second.kept_rows) {
     both.kept_rows.push_back(first.table_rows + row);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kinflow/data/categories.h"
+#include "kinflow/data/column_bounds.h"
 #include "kinflow/data/sample_ids.h"
 #include "kinflow/data/table.h"
 
@@ -26,6 +27,7 @@ struct TableRows {
   std::vector<std::int64_t> kept_rows = {};   ///< [n] row of the table
   std::int64_t table_rows = 0;  ///< before rows with missing values were dropped
   std::int64_t first_row = 0;   ///< rows of the file before a piece of a table
+  std::vector<ColumnBounds> bounds = {};  ///< [p] that the data keep, or none
 };
 
 /// Columns to read from a table that holds data for a model or a request.
@@ -42,7 +44,10 @@ struct ColumnChoice {
   std::vector<std::string> id = {};  ///< individual, or family and individual
   bool may_drop_all = false;         ///< in a piece of a table no row needs to be left
   MinusNineRule minus_nine = {};
+  std::vector<ColumnBounds> bounds = {};  ///< of the columns; empty: none
 };
+/// InputError for a table without such columns and for values that they cannot have,
+/// those that are not within their bounds among them.
 TableRows read_rows(const Table& table, const ColumnChoice& choice);
 TableRows read_rows(const std::string& path, const ColumnChoice& choice);
 

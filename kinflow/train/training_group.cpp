@@ -91,10 +91,11 @@ std::string group_key(const FitRequest& request) {
 FlowFrame make_frame(const FitRequest& request, const TableRows& train,
                      const Dependence& law) {
   const auto worth = usual_worth(request, law);
-  FlowFrame frame{.standardization = request.standardize
-                                         ? Standardization::from(train.data, worth)
-                                         : Standardization::none(train.data.size(1)),
-                  .context_standardization = {}};
+  FlowFrame frame{
+      .standardization = request.standardize
+                             ? Standardization::from(train.data, worth, train.bounds)
+                             : Standardization::none(train.data.size(1), train.bounds),
+      .context_standardization = {}};
   if (train.context.defined()) {
     frame.context_standardization = Standardization::from(train.context);
   }

@@ -70,5 +70,21 @@ TEST_F(GwasTraits, ACodeOfMissingValuesIsWarnedOfWithPersonAndValue) {
   }
 }
 
+// Bounds are options of fit.
+TEST_F(GwasTraits, NoOptionIsAdvisedThatGwasHasNot) {
+  Random random(4);
+  const auto pheno = with_trait(
+      [&](int, double) { return fmt::format("{:.6g}", std::exp(random.normal())); });
+  const auto fit = gwas_of(
+      pheno, small_flow() + Arguments{"--flow-input", "raw", "--covar-use", "context"});
+  const auto outcome = run(fit);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err.find("--positive"), std::string::npos) << outcome.err;
+  for (const auto& option :
+       {Arguments{"--positive", "extra"}, Arguments{"--bounds", "extra=0:"}}) {
+    expect_refusal(folder_, fit + option, {option[0] + ": expected an option of"});
+  }
+}
+
 }  // namespace
 }  // namespace kinflow::cli

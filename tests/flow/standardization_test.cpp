@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "kinflow/core/random.h"
+
 namespace kinflow {
 namespace {
 
@@ -59,6 +61,45 @@ TEST(Standardization, AMeanOutsideTheDataIsReplacedByThePlainOne) {
   const auto weighted = Standardization::from(kData, weights);
   EXPECT_DOUBLE_EQ(weighted.mean.item<double>(), 3);
   EXPECT_DOUBLE_EQ(weighted.deviation.item<double>(), 2);
+}
+
+// Of bounds, normal scores and a decorrelation together.
+TEST(Standardization, OfBoundedColumnsChangesVolumesAsTheDifferencesSay) {
+  Random random(3);
+  auto data = at::empty({400, 3}, at::kDouble);
+  for (std::int64_t i = 0; i < 400; ++i) {
+    const double z = random.normal();
+    data[i][0] = 18 + std::exp(z);
+    data[i][1] = 1 / (1 + std::exp(random.normal() - z));
+    data[i][2] = std::pow(random.normal() + z, 3);
+  }
+  const std::vector<ColumnBounds> bounds = {{.low = 18}, {.low = 0, .high = 1}, {}};
+  const auto plain = Standardization::from(data, {}, bounds);
+  const auto scored = plain.with_scores(data, at::ones({400}, at::kDouble), 400);
+  ASSERT_TRUE(scored);
+  const auto all = scored->decorrelated(data).value();
+  for (const auto& by : {Standardization::none(3, bounds), plain, *scored, all}) {
+    EXPECT_TRUE(at::allclose(by.undo(by.apply(data)), data, 1e-9));
+    const double h = 1e-6;
+    for (const std::int64_t row : {0, 10, 77}) {
+      const auto place = data.narrow(0, row, 1);
+      std::vector<at::Tensor> steps;
+      for (std::int64_t column = 0; column < 3; ++column) {
+        auto moved = at::zeros({1, 3}, at::kDouble);
+        moved[0][column] = h;
+        steps.push_back((by.apply(place + moved) - by.apply(place - moved)) / (2 * h));
+      }
+      EXPECT_NEAR(by.log_abs_det(place).item<double>(),
+                  at::det(at::cat(steps)).abs().log().item<double>(), 1e-5);
+    }
+  }
+  // Whatever the latents, rows stay inside; a row outside has density 0.
+  const auto far = all.undo(at::randn({500, 3}, at::kDouble) * 100);
+  EXPECT_TRUE(far.select(1, 0).gt(18).all().item<bool>());
+  EXPECT_TRUE(far.select(1, 1).gt(0).all().item<bool>());
+  EXPECT_TRUE(far.select(1, 1).lt(1).all().item<bool>());
+  const auto outside = at::tensor({17.0, 0.5, 0.0}, at::kDouble).view({1, 3});
+  EXPECT_EQ(all.log_abs_det(outside).item<double>(), -HUGE_VAL);
 }
 
 TEST(Standardization, KeepsHugeAndTinyScalesInRange) {

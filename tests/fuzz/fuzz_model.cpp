@@ -52,6 +52,9 @@ Model model_of_parts() {
   model.map = further.parts[0].select({0}, at::kCPU);
   model.parts.push_back(std::move(further.parts[0]));
   model.further_parameters.push_back({0.5, 0.5});
+  const std::vector<ColumnBounds> bounds = {{.low = -9}, {.low = -9, .high = 9}};
+  for (auto& part : model.parts) part.standardization.bounds = bounds;
+  model.map->standardization.bounds = bounds;
   return model;
 }
 

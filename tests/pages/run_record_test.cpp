@@ -78,10 +78,11 @@ TEST(RepeatCommand, HasWhatIsNotTheDefaultAndQuotesWords) {
   record["request"]["dependence"]["group"] = "";
   record["request"]["data"]["columns"] = {"a", "b, c"};
   record["request"]["data"]["folds"] = 3;
+  record["request"]["data"]["bounds"] = {"a=0:", "b, c=0:1"};
   record["request"]["train"] = {{"schedule", "baseline"}, {"epochs", 20}, {"seed", 0}};
   EXPECT_EQ(repeat_fit_command(record, "it's"),
             "kinflow fit 'my table.csv' --independent --folds 3 --columns "
-            "'a,\"b, c\"' --epochs 20 --out 'it'\\''s'");
+            "'a,\"b, c\"' --bounds 'a=0:,\"b, c=0:1\"' --epochs 20 --out 'it'\\''s'");
 }
 
 TEST(InProse, NumbersAsPeopleWriteThem) {

@@ -237,6 +237,82 @@ TEST_F(ModelFile, LatentsWithDependencesOfTheirOwnAreOfFormat6) {
   EXPECT_THROW(load_model(path("off.safetensors")), InputError);
 }
 
+TEST_F(ModelFile, BoundsOfColumnsAreOfFormat6AndTheSameInAllParts) {
+  auto model = model_of_parts(at::kFloat);
+  const std::vector<ColumnBounds> bounds = {{.low = 140}, {.low = -4, .high = 0.5}};
+  for (auto& part : model.parts) part.standardization.bounds = bounds;
+  model.map->standardization.bounds = bounds;
+  save_model(path("m.safetensors"), model);
+  EXPECT_NE(content_of(path("m.safetensors")).find("\\\"format_version\\\":6,"),
+            std::string::npos);
+  const auto loaded = load_model(path("m.safetensors"));
+  EXPECT_EQ(loaded.bounds(), bounds);
+  EXPECT_EQ(loaded.member(2).bounds(), bounds);
+  EXPECT_EQ(loaded.single().bounds(), bounds);
+  const auto rows = at::tensor({165.0, -3.01, 180.0, -2.99}, at::kDouble).view({2, 2});
+  const auto context = at::tensor({0.5, -1.0}, at::kDouble).view({2, 1});
+  EXPECT_TRUE(at::equal(loaded.row_log_density(rows, context),
+                        model.row_log_density(rows, context)));
+  save_model(path("again.safetensors"), loaded);
+  EXPECT_EQ(content_of(path("m.safetensors")), content_of(path("again.safetensors")));
+
+  const auto expect_refused = [&] {
+    save_model(path("off.safetensors"), model);
+    EXPECT_THROW(load_model(path("off.safetensors")), InputError);
+  };
+  model.parts[1].standardization.bounds = {};
+  expect_refused();
+  for (const auto& wrong :
+       {ColumnBounds{.low = 1, .high = 1}, ColumnBounds{.low = 2, .high = 1},
+        ColumnBounds{.low = NAN}, ColumnBounds{.low = HUGE_VAL}}) {
+    for (auto& part : model.parts) part.standardization.bounds = {wrong, {}};
+    model.map->standardization.bounds = {wrong, {}};
+    expect_refused();
+  }
+}
+
+// A flow with random weights, normal scores of a skewed column, and its bounds.
+TEST_F(ModelFile, DensityOfABoundedColumnIntegratesToOne) {
+  Random random(5);
+  auto column = at::empty({500, 1}, at::kDouble);
+  for (std::int64_t i = 0; i < 500; ++i) column[i][0] = random.normal();
+  const auto draws = column.exp();
+  for (const auto& bounds :
+       {ColumnBounds{.low = 0}, ColumnBounds{.low = 0, .high = 150}}) {
+    const auto plain = Standardization::from(draws, {}, {bounds});
+    Model model{.columns = {"x"},
+                .context_columns = {},
+                .parts = {},
+                .dependence = {},
+                .record = {}};
+    model.parts.push_back(
+        {.standardization = plain.with_scores(draws, at::ones({500}, at::kDouble), 500)
+                                .value_or(plain),
+         .context_standardization = {},
+         .flow = std::make_unique<Flow>(
+             FlowOptions{.dimension = 1, .layers = 2, .hidden = {4}, .bins = 4},
+             std::vector<std::uint64_t>{9}, at::kDouble)});
+    {
+      const c10::NoGradGuard no_grad;
+      at::manual_seed(1);
+      auto& values = model.parts[0].flow->values();
+      values += 0.3 * at::randn_like(values);
+    }
+    // Trapezoids between points whose distances grow from the bound on.
+    const auto points =
+        bounds.has_high()
+            ? 75 * (1 -
+                    (at::linspace(0, 1, 400001, at::kDouble) * 3.14159265358979).cos())
+            : at::linspace(-40, 40, 400001, at::kDouble).exp();
+    const auto density = model.row_log_density(points.unsqueeze(1), {}).exp();
+    EXPECT_NEAR(at::trapezoid(density, points).item<double>(), 1, 1e-4)
+        << bounds.in_words();
+    const auto outside = at::tensor({0.0, -1.0}, at::kDouble).unsqueeze(1);
+    EXPECT_TRUE(at::equal(model.row_log_density(outside, {}).exp(),
+                          at::zeros({2}, at::kDouble)));
+  }
+}
+
 TEST_F(ModelFile, MembersOfPartsAreThoseOfTheMixture) {
   const auto model = model_of_parts(at::kDouble);
   const auto rows = at::tensor({165.0, -3.01, 180.0, -2.99}, at::kDouble).view({2, 2});
