@@ -389,6 +389,7 @@ void print_text(const Model& model, const std::string& run) {
   }
   if (dependence.kind == DependenceKind::blocks) print_blocks(dependence);
   print_inference(model.record);
+  print_shared_parts(model.record);
   print_history(run, valid_score_of(model.record));
 }
 

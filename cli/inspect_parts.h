@@ -22,6 +22,10 @@ std::string text_at(const nlohmann::json& record, const std::string& pointer);
 /// A table of the largest blocks.
 void print_blocks(const LearnedDependence& dependence);
 
+/// Tables of what columns share in every way in which rows depend, of a record, which
+/// may hold anything; nothing where it has none.
+void print_shared_parts(const nlohmann::json& record);
+
 /// A table of some epochs, for a run folder.
 void print_history(const std::string& run, ValidScore score);
 

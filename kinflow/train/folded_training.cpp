@@ -21,6 +21,7 @@
 #include "kinflow/dependence/independent.h"
 #include "kinflow/train/cross_fit.h"
 #include "kinflow/train/flow_choices.h"
+#include "kinflow/train/shared_parts.h"
 
 namespace kinflow {
 namespace {
@@ -473,6 +474,15 @@ FitResult FoldedTraining::finish(std::int64_t run, const nlohmann::json& record,
     result.model.record["dependence_choice"] = to_json(choice_);
   }
   return result;
+}
+
+void FoldedTraining::add_shared_parts_of(std::int64_t run, FitResult& result,
+                                         Logger& logger) const {
+  if (!request(run).inference) return;
+  const auto& first = groups_.of(0, 0);
+  const bool has_folds = folds() > 1;
+  add_shared_parts(has_folds ? dependence_ : first.dependence(), request(run),
+                   has_folds ? rows_.train : first.rows().train, result.model, logger);
 }
 
 }  // namespace kinflow

@@ -74,6 +74,8 @@ class FoldedTraining {
   /// @param stop    becomes true when the user wants to stop: Interrupted is thrown
   FitResult finish(std::int64_t run, const nlohmann::json& record, Logger& logger,
                    const std::atomic<bool>* stop = nullptr);
+  /// add_shared_parts() of a finished run, unless its request leaves inference out.
+  void add_shared_parts_of(std::int64_t run, FitResult& result, Logger& logger) const;
 
  private:
   /// All runs go on with what was chosen.

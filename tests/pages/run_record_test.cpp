@@ -8,6 +8,7 @@
 #include "kinflow/pages/learning_curves.h"
 #include "kinflow/pages/record_lookup.h"
 #include "kinflow/pages/repeat_command.h"
+#include "kinflow/pages/shared_parts_section.h"
 #include "tests/data/helpers.h"
 
 namespace kinflow {
@@ -46,6 +47,26 @@ TEST(RunRecord, TellsWhatToWatch) {
   EXPECT_TRUE(mentions(document["watch"], "only 12 units"));
   EXPECT_TRUE(mentions(document["watch"], "worth 20 independent"));
   EXPECT_TRUE(mentions(document["watch"], "best epoch is 99 of 100"));
+}
+
+TEST(RunRecord, ShowsWhatColumnsShareWhereItIsKnown) {
+  auto document = empty_document("fit", "run");
+  const nlohmann::json estimate = {{"share", 0.4}, {"low", 0.3}, {"high", 0.5}};
+  auto result = small_record()["result"];
+  add_shared_parts_sections(result, document);
+  result["shared_parts"] = "broken";
+  add_shared_parts_sections(result, document);
+  EXPECT_TRUE(document["sections"].empty());
+  auto known = estimate;
+  known["column"] = "a";
+  known["of_normal_scores"] = estimate;
+  result["shared_parts"] = {
+      {{"share", "heritability"},
+       {"columns", {known, {{"column", "b"}, {"of_normal_scores", estimate}}, 7}}}};
+  add_shared_parts_sections(result, document);
+  ASSERT_EQ(document["sections"].size(), 1);
+  EXPECT_EQ(document["sections"][0]["rows"][0], (nlohmann::json{"a", 0.4, 0.3, 0.5}));
+  EXPECT_EQ(document["sections"][0]["rows"][1][0], "b (normal scores)");
 }
 
 TEST(RunRecord, DoesNotWarnOfASoundRun) {

@@ -6,7 +6,9 @@
 #include "kinflow/pages/learning_curves.h"
 #include "kinflow/pages/model/image_sections.h"
 #include "kinflow/pages/model/model_sections.h"
+#include "kinflow/pages/record_lookup.h"
 #include "kinflow/pages/run_record.h"
+#include "kinflow/pages/shared_parts_section.h"
 #include "kinflow/train/images/image_model.h"
 #include "kinflow/train/model.h"
 #include "kinflow/train/model_kind.h"
@@ -52,6 +54,7 @@ nlohmann::json run_page(const std::string& path) {
   } else {
     add_model_sections(run, document);
   }
+  add_shared_parts_sections(found_at(run.record, "/result"), document);
   document["sections"].push_back(learning_curves(run.file("metrics.csv"), run.record));
   return document;
 }

@@ -1,0 +1,100 @@
+// Moments of groups by the analysis of variance.
+#include "kinflow/train/group_draws.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "kinflow/core/normal_quantile.h"
+
+namespace kinflow {
+namespace {
+
+constexpr std::int64_t kDrawnGroups = 512;
+
+at::Tensor normal_numbers_of(at::IntArrayRef shape, Random& random) {
+  auto values = at::empty(shape, at::kDouble);
+  auto* out = values.data_ptr<double>();
+  for (std::int64_t i = 0; i < values.numel(); ++i) out[i] = random.normal();
+  return values;
+}
+
+// Rows x [n, p] with x' x = degrees I.
+at::Tensor whitened(const at::Tensor& rows, std::int64_t degrees) {
+  const auto root =
+      at::linalg_cholesky(at::mm(rows.t(), rows) / static_cast<double>(degrees));
+  return at::linalg_solve_triangular(root, rows.t(), /*upper=*/false).t();
+}
+
+at::Tensor with_eigenvalues(const at::Tensor& vectors, const at::Tensor& values) {
+  return at::mm(vectors * values, vectors.t());
+}
+
+// The symmetric root, which changes little where the matrix does.
+at::Tensor root_of_positive_part(const at::Tensor& covariance) {
+  const auto [values, vectors] = at::linalg_eigh(covariance);
+  return with_eigenvalues(vectors, values.clamp_min(0).sqrt());
+}
+
+at::Tensor positive_part(const at::Tensor& covariance) {
+  const auto [values, vectors] = at::linalg_eigh(covariance);
+  return with_eigenvalues(vectors, values.clamp_min(0));
+}
+
+// Every column's normal scores among the rows [n, q].
+at::Tensor normal_scores_among(const at::Tensor& rows) {
+  const auto n = rows.size(0);
+  auto quantiles = at::empty({n, 1}, at::kDouble);
+  auto* out = quantiles.data_ptr<double>();
+  for (std::int64_t i = 0; i < n; ++i) {
+    out[i] = normal_quantile((static_cast<double>(i) + 0.5) / static_cast<double>(n));
+  }
+  return at::empty_like(rows).scatter_(
+      0, rows.argsort(/*stable=*/false, /*dim=*/0, /*descending=*/false),
+      quantiles.expand_as(rows).contiguous());
+}
+
+}  // namespace
+
+GroupNumbers draw_group_numbers(std::int64_t columns, Random& random) {
+  const auto groups = std::max(kDrawnGroups, 4 * columns), m = kRowsOfDrawnGroup;
+  auto of_groups = normal_numbers_of({groups, columns}, random);
+  of_groups -= of_groups.mean(0, /*keepdim=*/true);
+  auto of_rows = normal_numbers_of({groups, m, columns}, random);
+  of_rows -= of_rows.mean(1, /*keepdim=*/true);
+  return {.of_groups = whitened(of_groups, groups - 1),
+          .of_rows = whitened(of_rows.flatten(0, 1), groups * (m - 1))
+                         .reshape({groups, m, columns})};
+}
+
+at::Tensor latents_of_groups(const GroupNumbers& numbers, const LatentParts& parts) {
+  const auto own = positive_part(parts.own);
+  const auto of_means = root_of_positive_part(
+      positive_part(parts.shared) + own / static_cast<double>(kRowsOfDrawnGroup));
+  return (at::mm(numbers.of_groups, of_means).unsqueeze(1) +
+          at::matmul(numbers.of_rows, root_of_positive_part(own)))
+      .flatten(0, 1);
+}
+
+GroupMoments moments_of_groups(const at::Tensor& data, bool with_pairs) {
+  const auto finite = data.nan_to_num();
+  const auto rows = at::cat({finite, normal_scores_among(finite)}, 1)
+                        .view({-1, kRowsOfDrawnGroup, 2 * data.size(1)});
+  const auto m = static_cast<double>(kRowsOfDrawnGroup);
+  const auto groups = static_cast<double>(rows.size(0));
+  const auto means = rows.mean(1);
+  const auto inside = (rows - means.unsqueeze(1)).flatten(0, 1);
+  const auto between = means - means.mean(0, /*keepdim=*/true);
+  const auto variance_inside = inside.square().sum(0) / (groups * (m - 1));
+  GroupMoments moments;
+  moments.shared_variance =
+      between.square().sum(0) / (groups - 1) - variance_inside / m;
+  moments.variance = moments.shared_variance + variance_inside;
+  if (with_pairs) {
+    moments.shared = at::mm(between.t(), between) / (groups - 1) -
+                     at::mm(inside.t(), inside) / (groups * m * (m - 1));
+  }
+  return moments;
+}
+
+}  // namespace kinflow
