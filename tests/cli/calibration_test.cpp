@@ -130,7 +130,8 @@ TEST(ReplicasOfFits, TakeTheirListsFromTheCommandLine) {
   const TemporaryFolder folder;
   fit_blocks(folder.path("run"),
              {"--replicas", "4", "--learning-rate", "0.02", "--weight-decay", "0,0.5",
-              "--start", "0.2,0.6", "--memory-share", "0.1", "--estimator", "hybrid"});
+              "--start", "0.2,0.6", "--memory-share", "0.1", "--estimator", "hybrid",
+              "--normal-scores", "no"});
   const auto replicas = record_in(folder.path("run"))["request"]["replicas"];
   EXPECT_EQ(replicas["learning_rates"], Json::array({0.02}));
   EXPECT_EQ(replicas["weight_decays"], Json({0.0, 0.5}));

@@ -194,7 +194,8 @@ TEST_F(Families, EveryLatentHasParametersOfItsOwn) {
                                          "per-latent", "--no-latent-map"});
   EXPECT_FALSE(without["members"][0]["flow"].contains("latent_map"));
   const auto idle = run({"fit", table, "--columns", "x,y", "--group", "family",
-                         "--no-latent-map", "--out", path("idle")});
+                         "--correlation", "shared", "--no-latent-map", "--out",
+                         path("idle")});
   EXPECT_EQ(idle.exit_code, 2);
   expect_one_error_line(idle, {"--latent-map", "--correlation per-latent"});
 }

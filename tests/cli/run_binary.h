@@ -211,10 +211,12 @@ class SharedFiles {
                        "5", "--lambda", "0.25", "--out", relatives} +
              other_rows);
     run_well(Arguments{"fit", blocks + "/train.csv", "--group", "group", "--valid",
-                       blocks + "/valid.csv", "--out", blocks_run} +
+                       blocks + "/valid.csv", "--correlation", "per-block", "--out",
+                       blocks_run} +
              small_fit());
     run_well(Arguments{"fit", blocks + "/train.csv", "--group", "group", "--valid",
-                       blocks + "/valid.csv", "--no-calibrate", "--out", plain_run} +
+                       blocks + "/valid.csv", "--correlation", "per-block",
+                       "--no-calibrate", "--out", plain_run} +
              small_fit());
     run_well(Arguments{"fit", relatives + "/train.csv", "--valid",
                        relatives + "/valid.csv", "--out", relatives_run} +

@@ -147,6 +147,8 @@ TEST(Restarts, ALostReplicaWarnsOnlyWhereTheEnsembleLacksIt) {
                                        "affine",
                                        "--learning-rate",
                                        "0.01,1000000",
+                                       "--normal-scores",
+                                       "no",
                                        "--ensemble",
                                        members,
                                        "--out",

@@ -50,6 +50,7 @@ class CrossFitted : public testing::Test {
     request.train.epochs = 6;
     request.train.batch_size = 64;
     request.replicas.count = 3;
+    request.row_flows = false;
     request.float64 = true;
     return request;
   }
@@ -238,6 +239,65 @@ TEST_F(CrossFitted, TheMapIsTrainedOnAllRowsAsOftenAsTheFoldsSay) {
                         loaded.single().to_latent(all.train.data, {}).latents));
   EXPECT_FALSE(at::equal(loaded.to_latent(all.train.data, {}).latents,
                          loaded.member(0).to_latent(all.train.data, {}).latents));
+}
+
+TEST_F(CrossFitted, OrdinaryFlowsDescribeSingleRowsWhereHeldOutGroupsSaySo) {
+  // Flows that have to believe in a correlation of 0.95 of rows that are independent.
+  Random random(5);
+  std::string text = "x1,x2,group\n";
+  for (int i = 0; i < 400; ++i) {
+    const double a = random.normal();
+    text += fmt::format("{},{},g{}\n", a, std::abs(a) + random.normal(), i / 8);
+  }
+  auto request = request_for({2});
+  request.data.table = folder_.write("train.csv", text);
+  request.train.dependence_rate = 0;
+  request.replicas.starts = {0.95};
+  request.replicas.count = 4;
+  request.row_flows = true;
+  request = with_defaults(request);
+  ASSERT_TRUE(request.row_flows);
+  const auto result = fit_into(request, "run");
+  const auto& model = result.model;
+  const auto& mixture = model.record["row_mixture"];
+  const auto joined = mixture["row_flows_of_fold"].get<std::int64_t>();
+  EXPECT_GT(joined, 0);
+  EXPECT_LT(result.cross_validation->nll_nats,
+            mixture["nll_nats_of_members"].get<double>());
+  EXPECT_EQ(model.members(), 10);
+  const auto members = model.row_members();
+  ASSERT_EQ(std::ssize(members),
+            5 * (joined + mixture["members_of_fold"].get<std::int64_t>()));
+  // Those of an ordinary fit, and then members.
+  auto ordinary = request;
+  ordinary.data.dependence = {};
+  ordinary.data.split_by.reset();
+  ordinary.train.schedule = Schedule::baseline;
+  ordinary.replicas.count = 2;
+  ordinary.per_fold = joined;
+  ordinary.row_flows = false;
+  const auto alone = fit_into(ordinary, "ordinary").model;
+  const auto rows = read_fit_rows(request.data, request.flow).train.data;
+  std::vector<at::Tensor> densities;
+  for (std::int64_t i = 0; i < alone.members(); ++i) {
+    const auto own = alone.member(i).row_log_density(rows, {});
+    EXPECT_TRUE(at::equal(members[static_cast<std::size_t>(i)].row_log_density(rows, {}),
+                          own));
+  }
+  for (const auto& member : members) {
+    densities.push_back(member.row_log_density(rows, {}));
+  }
+  EXPECT_TRUE(at::allclose(model.row_log_density(rows, {}),
+                           mixture_log_density(at::stack(densities)), 0, 1e-12));
+  const auto loaded = load_model(folder_.path("run/model.safetensors"));
+  EXPECT_TRUE(
+      at::equal(loaded.row_log_density(rows, {}), model.row_log_density(rows, {})));
+  auto without = request;
+  without.row_flows = false;
+  const auto plain = fit_into(without, "plain").model;
+  EXPECT_TRUE(plain.row_parts.empty());
+  EXPECT_TRUE(at::equal(plain.member_latents(rows, {}).latents,
+                        model.member_latents(rows, {}).latents));
 }
 
 TEST_F(CrossFitted, FlowsOfSeveralKindsAreChosenByTheirHeldOutRows) {
