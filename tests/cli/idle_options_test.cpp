@@ -70,7 +70,7 @@ TEST(IdleOptions, OfAFitAreRefused) {
        {{"--replicas", "2", "--learning-rate", "0.01", "--weight-decay", "0,1,2"},
         {"--weight-decay: expected --replicas 5 or more", "found 2"}},
        {{"--replicas", "4", "--flow", "affine", "--start", "0.2,0.4"},
-        {"--start: expected --replicas 5 or more", "found 4"}},
+        {"--start: expected --replicas 9 or more", "found 4"}},
        {{"--schedule", "grid", "--weight-decay", "0,1"},
         {"--weight-decay: expected --replicas 3 or more", "found 1"}}});
   expect_refused(fit_to(folder) + Arguments{"--independent"},
