@@ -171,7 +171,8 @@ std::vector<Comparison> comparisons() {
           {kAdjustedOfScores, kSingle},
           {kAdjustedOfScores, kRankNormal},
           {kAdjustedOfScores, kBaselineOfScores},
-          {kAdjustedOfScores, kAdjusted}};
+          {kAdjustedOfScores, kAdjusted},
+          {kOwnOfScores, kSharedOfScores}};
 }
 
 std::string difference_table(const std::vector<json>& cohorts) {

@@ -13,6 +13,7 @@
 #include "kinflow/core/log.h"
 #include "kinflow/evaluate/recovered_correlations.h"
 #include "kinflow/reproduce/study.h"
+#include "kinflow/train/choose_dependence.h"
 #include "kinflow/train/cuda_backend.h"
 #include "kinflow/train/folded_training.h"
 
@@ -83,6 +84,32 @@ Score run_on_one_table(const StudySet& set, const Method& method,
       .learned = correlations_of(model.dependence, set.labels)};
 }
 
+// What the runs leave open of their dependence the rows choose, as in a fit.
+void choose_dependence(std::vector<FitRequest>& runs, StudyRows& ready,
+                       Logger& logger) {
+  const auto& first = runs.front();
+  const auto take = [&](const DependenceChoice& choice) {
+    for (auto& run : runs) {
+      run.data.dependence = choice.request;
+      run = with_defaults(run);
+    }
+  };
+  if (leaves_blocks_open(first)) {
+    take(choose_correlation(first, ready.rows.train));
+    ready.rows.relations.rows = ready.rows.train.data.size(0);
+    ready.rows.relations.labels = ready.rows.train.labels;
+    const auto device = find_device(first.device);
+    ready.dependence = make_fitted_dependence(
+        first.data.dependence, first.train.schedule, ready.rows, device, logger);
+  } else if (leaves_latents_open(first, ready.dependence)) {
+    take(choose_for_latents(first, ready.rows.train, ready.dependence));
+    if (*first.data.dependence.per_latent) {
+      ready.dependence =
+          ready.dependence.for_each_latent(ready.rows.train.data.size(1));
+    }
+  }
+}
+
 void run_method(const StudySet& set, const Method& method,
                 const std::atomic<bool>* stop, std::vector<Score>& scores,
                 Logger& logger) {
@@ -97,10 +124,12 @@ void run_method(const StudySet& set, const Method& method,
     return;
   }
   auto ready = set.rows_for(method);
+  auto runs = method.runs;
+  choose_dependence(runs, ready, logger);
   const auto valid = ready.rows.valid;
   FoldGroups groups;
   groups.all.push_back(std::make_unique<TrainingGroup>(
-      method.runs, std::move(ready.rows), std::move(ready.dependence)));
+      std::move(runs), std::move(ready.rows), std::move(ready.dependence)));
   auto& group = *groups.all.front();
   train(group.trainer(), stop);
   take_threads();
