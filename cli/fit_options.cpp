@@ -289,14 +289,6 @@ void add_data_options(CLI::App& verb, FitGiven& given) {
       "With --group: one correlation for all blocks, one for each, one for each size, "
       "one for each under a common distribution that is learned, one for each latent, "
       "or an effect of each block and one of each latent; choose: by held-out blocks");
-  verb.add_flag(
-      "--share-per-latent,!--no-share-per-latent", given.dependence.request.per_latent,
-      "Whether every latent has its own lambda, gamma or weights (default: of "
-      "one relationship or a kernel of time the likelihood chooses; of a sum "
-      "they share them)");
-  verb.add_flag("--latent-map,!--no-latent-map", given.request.latent_map,
-                "Whether flows end in a linear map of the latents where these have "
-                "dependences of their own (default: they do)");
   verb.add_flag("--independent", given.independent, "Rows are independent");
   verb.add_option("--valid", data.valid_table,
                   "Validation table (default: parts of the training table in turn)");
@@ -410,6 +402,16 @@ void add_training_options(CLI::App& verb, FitGiven& given) {
 }  // namespace
 
 void add_flow_options(CLI::App& verb, FitGiven& given) {
+  // CLI11 takes an optional flag for a count, which it sets to 0.
+  verb.add_flag_function(
+      "--share-per-latent,!--no-share-per-latent",
+      [&given](std::int64_t count) { given.dependence.request.per_latent = count > 0; },
+      "Whether every latent has its own lambda, gamma or weights (default: of one "
+      "relationship or a kernel of time the likelihood chooses; of a sum they share "
+      "them)");
+  verb.add_flag("--latent-map,!--no-latent-map", given.request.latent_map,
+                "Whether flows end in a linear map of the latents where these have "
+                "dependences of their own (default: they do)");
   add_list(verb, "--allow-ties", given.request.data.allow_ties,
            "Columns of which a flow takes many rows with one value, comma-separated");
   verb.add_option("--folds", given.request.data.folds,
@@ -430,10 +432,11 @@ void add_flow_options(CLI::App& verb, FitGiven& given) {
 void add_fit_options(CLI::App& verb, FitGiven& given) {
   add_data_options(verb, given);
   add_flow_options(verb, given);
-  verb.add_flag("--row-flows,!--no-row-flows", given.request.row_flows,
-                "With several folds: also train flows as if rows were independent, which "
-                "join the members for single rows where held-out rows are more likely "
-                "with them (default: do)");
+  verb.add_flag(
+      "--row-flows,!--no-row-flows", given.request.row_flows,
+      "With several folds: also train flows as if rows were independent, which "
+      "join the members for single rows where held-out rows are more likely "
+      "with them (default: do)");
   verb.add_flag("!--no-standardize", given.request.standardize,
                 "Do not centre and scale the columns");
   add_choice(

@@ -69,7 +69,10 @@ GwasRequest GwasGiven::resolve() const {
   made.clump.autosomes = data.variants.autosomes;
   auto flow = fit;
   flow.independent = fit.schedule == "baseline";
-  if (!flow.independent) {
+  if (flow.independent) {
+    // Without an effect there, as check_options() says.
+    flow.dependence.request.per_latent.reset();
+  } else {
     flow.dependence.request.id = {"FID", "IID"};
     flow.dependence.request.relationships = {
         data.relationship.empty() ? made.out + ".flow.grm.bin" : data.relationship};

@@ -2,6 +2,7 @@
 #include "gwas_views.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -100,9 +101,17 @@ std::string gwas_summary(const GwasResult& result, const GwasRequest& request) {
          std::isnan(method.inflation) ? "-" : fmt::format("{:.4f}", method.inflation),
          format_p(method.largest_log10_p), std::to_string(method.loci.size())});
   }
-  return fmt::format("{}loci: p up to {:g}, r2 above {:g} within {:g} kb\n",
-                     table.plain(), request.clump.p1, request.clump.r2,
-                     request.clump.kb);
+  auto text =
+      fmt::format("{}loci: p up to {:g}, r2 above {:g} within {:g} kb\n", table.plain(),
+                  request.clump.p1, request.clump.r2, request.clump.kb);
+  for (const auto& method : result.methods) {
+    std::vector<std::string> shares;
+    for (const auto& [trait, heritability] : method.heritability) {
+      shares.push_back(fmt::format("{} {:.3f}", trait, heritability));
+    }
+    text += fmt::format("heritability, {}: {}\n", method.name, fmt::join(shares, ", "));
+  }
+  return text;
 }
 
 }  // namespace kinflow::cli

@@ -351,11 +351,12 @@ void print_text(const Model& model, const std::string& run) {
     add("", of_record("/cross_validation/held_out"));
     if (!model.row_parts.empty()) {
       add("single rows",
-          fmt::format("mixture of {} members and {} flows of each fold that were trained "
-                      "as if rows were independent; with members alone NLL {}",
-                      of_record("/row_mixture/members_of_fold"),
-                      of_record("/row_mixture/row_flows_of_fold"),
-                      of_record("/row_mixture/nll_nats_of_members")));
+          fmt::format(
+              "mixture of {} members and {} flows of each fold that were trained "
+              "as if rows were independent; with members alone NLL {}",
+              of_record("/row_mixture/members_of_fold"),
+              of_record("/row_mixture/row_flows_of_fold"),
+              of_record("/row_mixture/nll_nats_of_members")));
     }
     add("rows", fmt::format("{}, worth {} independent ones", of_record("/train_rows"),
                             of_record("/cross_validation/worth_of_rows")));

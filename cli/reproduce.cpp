@@ -28,10 +28,12 @@ using Run = std::function<ExperimentReport(const ExperimentOptions&)>;
 // A verb for an experiment, which runs it and shows what it came to.
 // @param seeds  repetitions by default; 0: it has none
 // @param has_one_table  some of its methods have no validation table
+// @param seeds_option  names of the option for the number of repetitions
 CLI::App* add_experiment(CLI::App& app, const std::string& name,
                          const std::string& help, const Run& run,
                          std::int64_t seeds = ExperimentOptions{}.seeds,
-                         bool has_one_table = false) {
+                         bool has_one_table = false,
+                         const std::string& seeds_option = "--seeds") {
   auto given = std::make_shared<ReproduceGiven>();
   auto* verb = app.add_subcommand(name, help);
   auto& options = given->options;
@@ -43,7 +45,7 @@ CLI::App* add_experiment(CLI::App& app, const std::string& name,
         "Folder of the results; the same command goes on with one that was left "
         "unfinished");
     verb->add_option(
-            "--seeds", given->seeds,
+            seeds_option, given->seeds,
             fmt::format("Repetitions (default: {}, quick: {})", seeds, kQuickSeeds))
         ->check(integer_in(1, 1000));
     verb->add_option(
@@ -196,6 +198,20 @@ void add_reproduce(CLI::App& app, Console& console) {
   gwas->add_option("--data", *mice,
                    "Folder of PREFIX.bed, .bim and .fam, and pheno.tsv of the "
                    "heterogeneous stock mice (default: simulated cohorts alone)");
+  auto repeats = std::make_shared<RepeatsSource>();
+  auto* repeats_verb = add_experiment(
+      *reproduce, "repeats", "Real tables of repeat measurements, groups held out",
+      [repeats, &console](const ExperimentOptions& options) {
+        return reproduce_repeats(options, *repeats, console);
+      },
+      ExperimentOptions{}.seeds, /*has_one_table=*/false, "--splits,--seeds");
+  repeats_verb
+      ->add_option("--data", repeats->folder,
+                   "Folder with pbcseq.csv and mathachieve.csv")
+      ->required();
+  add_names(*repeats_verb, "--tables", repeats->tables,
+            "Tables to take, comma-separated: pbcseq-logs, pbcseq, mathachieve "
+            "(default: all)");
   add_lfw(*reproduce, console);
   add_experiment(*reproduce, "unbalanced-images",
                  "Simulated images of people, a few of whom have most of them",

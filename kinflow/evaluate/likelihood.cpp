@@ -150,12 +150,12 @@ void check_finite_density(const at::Tensor& density, const TableRows& rows) {
 Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
                                const RowLaws* laws) {
   const auto latents = model.member_latents(rows.data, rows.context);
-  auto result = summarize(
-      model.row_parts.empty()
-          ? mixture_log_density(standard_normal_log_density(latents.latents) +
-                                latents.log_abs_det)
-          : model.row_log_density(rows.data, rows.context),
-      rows);
+  auto result =
+      summarize(model.row_parts.empty()
+                    ? mixture_log_density(standard_normal_log_density(latents.latents) +
+                                          latents.log_abs_det)
+                    : model.row_log_density(rows.data, rows.context),
+                rows);
   if (laws != nullptr && blocks_of(*laws->front().law) != nullptr) {
     result.joint_log_density_nats =
         finite_joint(mixture_log_density(

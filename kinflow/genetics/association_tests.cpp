@@ -89,6 +89,20 @@ MixedModelFit in_given_units(MixedModelFit fit, const CovariateUnits& units,
   return fit;
 }
 
+/// A model of a fit that is in given units.
+NullModel null_model(const std::string& set, std::vector<std::string> traits,
+                     MixedModelFit fit, const CovariateUnits& units) {
+  NullModel model{.set = set, .traits = std::move(traits), .fit = std::move(fit)};
+  const auto& variances = model.fit.variances;
+  const auto order = model.traits.size();
+  for (std::size_t t = 0; t < order; ++t) {
+    const double genetic = variances.genetic[t * order + t] * units.relationship;
+    model.heritability.push_back(genetic /
+                                 (genetic + variances.residual[t * order + t]));
+  }
+  return model;
+}
+
 CovariateUnits units_of(const NamedColumns& covariates, std::int64_t rows,
                         const std::vector<ColumnScale>& scales, double relationship) {
   const auto n = static_cast<std::size_t>(rows);
@@ -141,13 +155,15 @@ class AssociationTests::SetTests {
     const auto& names = data_.traits.names;
     const auto rows = static_cast<double>(data_.rows);
     if (!single_) {
-      models.push_back({name, names, in_given_units(null_, units_, 0, rows)});
+      models.push_back(
+          null_model(name, names, in_given_units(null_, units_, 0, rows), units_));
       return;
     }
     auto fits = single_->null_fits();
     for (std::size_t t = 0; t < fits.size(); ++t) {
-      models.push_back(
-          {name, {names[t]}, in_given_units(std::move(fits[t]), units_, t, rows)});
+      models.push_back(null_model(name, {names[t]},
+                                  in_given_units(std::move(fits[t]), units_, t, rows),
+                                  units_));
     }
   }
 

@@ -30,6 +30,9 @@ struct NullModel {
   std::string set;
   std::vector<std::string> traits;
   MixedModelFit fit;  ///< by ML
+  /// Of each trait the share of Vg + Ve that is Vg, with a relationship whose diagonal
+  /// has mean 1.
+  std::vector<double> heritability = {};
 };
 
 /// The null models of sets of traits that share a relationship, and tests of SNPs.

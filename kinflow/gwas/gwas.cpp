@@ -29,7 +29,6 @@
 #include "kinflow/genetics/inflation.h"
 #include "kinflow/genetics/relationship_eigen.h"
 #include "kinflow/genetics/trait_values.h"
-#include "kinflow/gwas/null_model_table.h"
 #include "kinflow/gwas/partial_results.h"
 #include "kinflow/gwas/study_files.h"
 #include "kinflow/gwas/tied_traits.h"
@@ -341,13 +340,13 @@ class Study {
       }
     });
     can_go_on_ = true;
-    std::string null_models = null_model_header();
     for (const auto& group : inputs_.groups()) {
       for (const auto& part : group.parts) {
-        null_models += partial.kept(name_of_kept(part));
+        null_models_ += partial.kept(name_of_kept(part));
       }
     }
-    write_file_atomically(request_.out + ".null.tsv", null_models);
+    write_file_atomically(request_.out + ".null.tsv",
+                          null_model_header() + null_models_);
     add_file(request_.out + ".null.tsv");
   }
 
@@ -403,6 +402,7 @@ class Study {
       }
     }
     summarize(log10_p, set, method);
+    method.heritability = mean_heritability(null_models_, set.name);
     method.loci =
         clump(inputs_.genotypes(), people_for_linkage(), log10_p, request_.clump);
     write_loci(prefix + ".loci.tsv", method.loci, inputs_.genotypes().variants());
@@ -452,8 +452,9 @@ class Study {
   const std::atomic<bool>* stop_;
   RunLog& log_;
   GwasInputs inputs_;
-  bool is_new_ = false;  // no files of an earlier call
-  FolderLock lock_;      // of the unfinished study, until there are partial results
+  bool is_new_ = false;      // no files of an earlier call
+  std::string null_models_;  // rows of their table
+  FolderLock lock_;          // of the unfinished study, until there are partial results
   bool can_go_on_ =
       false;  // an InputError now is one of the disk, with variants tested
   RelationshipFile flow_relationship_;

@@ -9,6 +9,7 @@
 
 #include "kinflow/gwas/gwas_inputs.h"
 #include "kinflow/gwas/gwas_request.h"
+#include "kinflow/gwas/null_model_table.h"
 #include "kinflow/gwas/preflight.h"
 #include "kinflow/gwas/run_log.h"
 
@@ -21,6 +22,8 @@ struct GwasMethod {
   std::int64_t tested = 0;          ///< variants with a p-value
   double largest_log10_p = 0;       ///< -log10 of the smallest p-value
   double inflation = 1;
+  /// Under the null models; with a chromosome left out in turn their mean.
+  std::vector<TraitHeritability> heritability = {};
   std::vector<Locus> loci = {};
   std::string table = {};  ///< file of the tests
 };

@@ -8,7 +8,7 @@
 
 namespace kinflow {
 
-/// LEFT_OUT ADDED SET TRAITS LOG_LIKELIHOOD VG VE ITERATIONS CONVERGED, with tabs
+/// LEFT_OUT ADDED SET TRAITS LOG_LIKELIHOOD VG VE H2 ITERATIONS CONVERGED, with tabs
 /// between.
 std::string null_model_header();
 
@@ -19,8 +19,17 @@ struct NullModelPlace {
 };
 
 /// A row for each model. VG and VE are lower triangles, row by row, with ';' between
-/// their entries, like the names of the traits.
+/// their entries, like the names of the traits and their heritability H2.
 std::string null_model_rows(const NullModelPlace& place,
                             const std::vector<NullModel>& models);
+
+struct TraitHeritability {
+  std::string trait;
+  double heritability = 0;
+};
+/// Of each trait of a set the mean over its models.
+/// @param rows  as null_model_rows() gives them, of any number of places
+std::vector<TraitHeritability> mean_heritability(const std::string& rows,
+                                                 const std::string& set);
 
 }  // namespace kinflow

@@ -46,7 +46,6 @@ struct StudyLog {
   std::vector<std::string> options;  // "--bfile cohort"
   std::vector<std::string> warnings;
   double threshold = kUsualThreshold;
-  double mean_diagonal = std::nan("");  // of the relationship
   std::string people, time;
 };
 
@@ -69,10 +68,6 @@ StudyLog read_log(const std::string& path) {
       are_options = false;
     }
     if (line.rfind("Warning: ", 0) == 0) log.warnings.push_back(line.substr(9));
-    const auto diagonal = line.find("mean diagonal ");
-    if (diagonal != std::string::npos && std::isnan(log.mean_diagonal)) {
-      log.mean_diagonal = cell_number(line.substr(diagonal + 14));
-    }
     if (line.find(" to test") != std::string::npos) log.people = line;
     if (line.rfind("End time: ", 0) == 0) log.time = line.substr(10);
   }
@@ -96,7 +91,7 @@ std::vector<double> numbers_in(const std::string& cell) {
 /// Covariances of the traits, from lower triangles.
 struct NullModelRow {
   std::vector<std::string> traits;
-  std::vector<double> vg, ve;
+  std::vector<double> vg, ve, heritability;
   bool has_converged = true;
 };
 
@@ -114,7 +109,7 @@ std::optional<NullModelRow> read_null_model(const std::string& path,
     return static_cast<std::size_t>(place - header.begin());
   };
   const auto traits = column("TRAITS"), vg = column("VG"), ve = column("VE"),
-             converged = column("CONVERGED");
+             h2 = column("H2"), converged = column("CONVERGED");
   while (lines.next()) {
     const auto& cells = lines.cells();
     all_converged = all_converged && cells[converged] == "yes";
@@ -122,6 +117,7 @@ std::optional<NullModelRow> read_null_model(const std::string& path,
     NullModelRow row{.traits = {},
                      .vg = numbers_in(cells[vg]),
                      .ve = numbers_in(cells[ve]),
+                     .heritability = numbers_in(cells[h2]),
                      .has_converged = cells[converged] == "yes"};
     std::string name;
     for (const char c : cells[traits] + ";") {
@@ -133,23 +129,24 @@ std::optional<NullModelRow> read_null_model(const std::string& path,
       name.clear();
     }
     const auto entries = row.traits.size() * (row.traits.size() + 1) / 2;
-    if (row.vg.size() == entries && row.ve.size() == entries) found = std::move(row);
+    if (row.vg.size() == entries && row.ve.size() == entries &&
+        row.heritability.size() == row.traits.size()) {
+      found = std::move(row);
+    }
   }
   return found;
 }
 
-nlohmann::json null_model_section(const NullModelRow& row, double mean_diagonal) {
+nlohmann::json null_model_section(const NullModelRow& row) {
   const auto count = row.traits.size();
   const auto entry = [](const std::vector<double>& triangle, std::size_t i,
                         std::size_t j) {
     const auto a = std::max(i, j), b = std::min(i, j);
     return triangle[a * (a + 1) / 2 + b];
   };
-  const double scale = std::isfinite(mean_diagonal) ? mean_diagonal : 1;
   auto shares = nlohmann::json::array(), genetic = shares, rest = shares;
   for (std::size_t i = 0; i < count; ++i) {
-    const double g = scale * entry(row.vg, i, i), e = entry(row.ve, i, i);
-    shares.push_back(rounded(std::clamp(g / (g + e), 0.0, 1.0), 4));
+    shares.push_back(rounded(std::clamp(row.heritability[i], 0.0, 1.0), 4));
     auto genetic_row = nlohmann::json::array(), rest_row = genetic_row;
     for (std::size_t j = 0; j < count; ++j) {
       const auto correlation = [&](const std::vector<double>& v) {
@@ -163,24 +160,20 @@ nlohmann::json null_model_section(const NullModelRow& row, double mean_diagonal)
     genetic.push_back(genetic_row);
     rest.push_back(rest_row);
   }
-  const bool is_scaled = std::isfinite(mean_diagonal);
-  return {
-      {"type", "null_model"},
-      {"title", "The null model"},
-      {"lead",
-       "How the traits vary before any variant is looked at: with the "
-       "relationship, and without it."},
-      {"traits", row.traits},
-      {"shares", shares},
-      {"genetic", genetic},
-      {"rest", rest},
-      {"share_title",
-       is_scaled ? "Heritability" : "Share that goes with the relationship"},
-      {"share_note", is_scaled ? "of the traits as they are tested"
-                               : "Vg / (Vg + Ve), the relationship in its own scale"},
-      {"caption",
-       "Point estimates by maximum likelihood; correlations of traits of "
-       "low heritability are uncertain."}};
+  return {{"type", "null_model"},
+          {"title", "The null model"},
+          {"lead",
+           "How the traits vary before any variant is looked at: with the "
+           "relationship, and without it."},
+          {"traits", row.traits},
+          {"shares", shares},
+          {"genetic", genetic},
+          {"rest", rest},
+          {"share_title", "Heritability"},
+          {"share_note", "of the traits as they are tested"},
+          {"caption",
+           "Point estimates by maximum likelihood; correlations of traits of "
+           "low heritability are uncertain."}};
 }
 
 /// One way of testing, and its files.
@@ -321,7 +314,7 @@ class GwasPage {
     bool all_converged = true;
     try {
       if (const auto row = read_null_model(prefix_ + ".null.tsv", all_converged)) {
-        document_["sections"].push_back(null_model_section(*row, log_.mean_diagonal));
+        document_["sections"].push_back(null_model_section(*row));
         std::vector<double> shares =
             document_["sections"].back()["shares"].get<std::vector<double>>();
         const auto [low, high] = std::minmax_element(shares.begin(), shares.end());

@@ -154,6 +154,10 @@ std::vector<Method> methods_of_one_table(MethodSettings settings) {
   std::vector<Method> methods = {ordinary_fit(settings)};
   settings.dependence = request_for(kPedigree);
   methods.push_back(named(kPedigree, cross_fit(settings)));
+  settings.dependence.per_latent = false;
+  methods.push_back(named(kPedigreeShared, cross_fit(settings)));
+  settings.dependence.per_latent = true;
+  methods.push_back(named(kPedigreeOwn, cross_fit(settings)));
   return methods;
 }
 

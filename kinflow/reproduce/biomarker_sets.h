@@ -21,6 +21,8 @@ inline constexpr const char* kIndependent = "independent: ";
 inline constexpr const char* kSnps = "SNPs: ";
 inline constexpr const char* kComponents = "components: ";
 inline constexpr const char* kPedigree = "pedigree: ";
+inline constexpr const char* kPedigreeShared = "pedigree, shared lambda: ";
+inline constexpr const char* kPedigreeOwn = "pedigree, lambda of each latent: ";
 }  // namespace biomarker_method
 
 /// The prefixes of the sources of relatedness.

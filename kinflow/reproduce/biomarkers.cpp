@@ -16,13 +16,17 @@ using namespace method_name;
 using namespace biomarker_method;
 
 const std::string kOnePedigree = std::string(kPedigree) + kCrossFitted;
+const std::string kOneShared = std::string(kPedigreeShared) + kCrossFitted;
+const std::string kOneOwn = std::string(kPedigreeOwn) + kCrossFitted;
 
 std::vector<std::string> paper_adjusted() { return {kGrid, kAlternating, kJoint}; }
 
 std::vector<ScoreRow> rows_of(bool one_table) {
   const std::vector<ScoreRow> of_one_table = {
       {"no validation table: ordinary flow, single rows held out", kOrdinary},
-      {"no validation table: pedigree, cross-fitted", kOnePedigree}};
+      {"no validation table: pedigree, cross-fitted", kOnePedigree},
+      {"no validation table: pedigree, shared lambda", kOneShared},
+      {"no validation table: pedigree, lambda of each latent", kOneOwn}};
   if (one_table) return of_one_table;
   std::vector<ScoreRow> rows = {
       {"ours: baseline", kBaseline},
@@ -49,7 +53,10 @@ std::vector<ScoreRow> rows_of(bool one_table) {
 
 // Every adjusted method beside its like for independent rows.
 std::vector<Comparison> comparisons(bool one_table) {
-  std::vector<Comparison> all = {{kOnePedigree, kOrdinary}};
+  std::vector<Comparison> all = {{kOnePedigree, kOrdinary},
+                                 {kOneShared, kOrdinary},
+                                 {kOneOwn, kOrdinary},
+                                 {kOneOwn, kOneShared}};
   if (one_table) return all;
   all.push_back({kBaselineMore, kBaseline});
   for (const auto& prefix : relatedness_prefixes()) {
@@ -121,7 +128,10 @@ std::string legend(const BiomarkerData& data, bool quick) {
       "Rows *kinflow* are `kinflow fit` with its defaults, *independent* with "
       "`--independent`, *unadjusted* with `--schedule baseline` beside a relationship, "
       "which keeps its other defaults; without a validation table both are "
-      "cross-fitted. Relatedness is that of SNPs (standardised "
+      "cross-fitted, and with the pedigree the likelihood chooses between a lambda "
+      "that "
+      "all latents share and one of each, which also have rows of their own. "
+      "Relatedness is that of SNPs (standardised "
       "relationship matrix "
       "of the autosomes), the correlation of {} principal components of it, or the "
       "pedigree's. For the paper's own data, blood traits of 3,223 people of the UK "

@@ -71,6 +71,18 @@ ExperimentReport reproduce_biomarkers(const ExperimentOptions& options,
 ExperimentReport reproduce_gwas(const ExperimentOptions& options,
                                 const std::string& data, Logger& logger);
 
+/// Tables of repeat measurements: see repeat_tables().
+struct RepeatsSource {
+  std::string folder;
+  std::vector<std::string> tables = {};  ///< their names; empty: all
+};
+
+/// Real tables of repeat measurements, some groups held out: rows, rows of a group
+/// together and next rows given earlier ones, by flows with and without the groups and
+/// by a multivariate random-intercept normal distribution.
+ExperimentReport reproduce_repeats(const ExperimentOptions& options,
+                                   const RepeatsSource& source, Logger& logger);
+
 /// Faces, and how they are trained on.
 struct FaceSource {
   std::string folder;  ///< as find_faces() takes it; empty: simulated, with `quick`

@@ -23,8 +23,11 @@ const char* const kPower =
     "biomarker (rank-normal), the smallest p-value times their number. All others test "
     "jointly: the rank-normal biomarkers, or latents of a flow of them, or of the "
     "biomarkers themselves; *adjusted* with the people's relationship in the "
-    "likelihood, *baseline* without. Flows as in `kinflow gwas`; relationships without "
-    "the chromosome that is tested.\n\n";
+    "likelihood, *baseline* without. Flows as in `kinflow gwas`, where the likelihood "
+    "chooses between a lambda that latents share and one of each latent; of the "
+    "rank-normal biomarkers also with either. Relationships without the chromosome "
+    "that "
+    "is tested.\n\n";
 const char* const kNull =
     "\n### Chromosomes without effects\n\nThe same methods in other cohorts: three "
     "populations, and half of the chromosomes without effects and with variants that "

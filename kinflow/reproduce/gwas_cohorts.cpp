@@ -140,13 +140,6 @@ double sum(const std::vector<double>& numbers) {
   return total;
 }
 
-std::string with_error(const std::vector<double>& numbers, int digits) {
-  if (numbers.size() < 2) return fmt::format("{:.{}f}", numbers.front(), digits);
-  const auto mean = mean_and_standard_error(numbers);
-  return fmt::format("{:.{}f} ± {:.{}f}", mean.mean, digits, mean.standard_error,
-                     digits);
-}
-
 std::string power_table(const std::vector<json>& cohorts) {
   TextTable table({{"method", Align::kLeft},
                    {"true loci of a cohort"},
@@ -178,7 +171,8 @@ std::vector<Comparison> comparisons() {
           {kAdjustedOfScores, kSingle},
           {kAdjustedOfScores, kRankNormal},
           {kAdjustedOfScores, kBaselineOfScores},
-          {kAdjustedOfScores, kAdjusted}};
+          {kAdjustedOfScores, kAdjusted},
+          {kOwnOfScores, kSharedOfScores}};
 }
 
 std::string difference_table(const std::vector<json>& cohorts) {
@@ -225,22 +219,9 @@ std::string null_table(const std::vector<json>& cohorts) {
   return table.markdown();
 }
 
-class Claims {
- public:
-  void add(const std::string& claim, const std::string& bar,
-           const std::string& measured, bool is_reached) {
-    table_.add_row({claim, bar, measured, is_reached ? "yes" : "no"});
-  }
-  std::string markdown() const { return table_.markdown(); }
-
- private:
-  TextTable table_{
-      {{"claim", Align::kLeft}, {"bar"}, {"measured"}, {"reached", Align::kLeft}}};
-};
-
 std::string power_claims(const std::vector<json>& cohorts) {
   using namespace gwas_method;
-  Claims claims;
+  ClaimTable claims;
   const auto total = [&](const char* method, const char* key) {
     return sum(values(cohorts, method, key));
   };
@@ -270,7 +251,7 @@ std::string power_claims(const std::vector<json>& cohorts) {
 }
 
 std::string null_claims(const std::vector<json>& cohorts) {
-  Claims claims;
+  ClaimTable claims;
   for (const auto& method : gwas_methods()) {
     const auto inflation =
         mean_and_standard_error(values(cohorts, method, "inflation"));

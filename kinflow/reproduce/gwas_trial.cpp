@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "kinflow/data/write_relationship.h"
@@ -11,6 +12,8 @@
 #include "kinflow/genetics/relationship_eigen.h"
 #include "kinflow/genetics/trait_values.h"
 #include "kinflow/gwas/trait_sets.h"
+#include "kinflow/train/model.h"
+#include "kinflow/train/run_folder.h"
 
 namespace kinflow {
 namespace {
@@ -73,18 +76,34 @@ class Trial {
     const auto file = trial_.directory + "/relationship.grm.bin";
     write_relationship(file, inputs_.relationship());
     const auto add = [&](const char* name, const NamedColumns& traits,
-                         const std::string& relationship) {
-      sets_.push_back({name, latents(name, traits, relationship)});
+                         const std::string& relationship,
+                         std::optional<bool> per_latent = {}) {
+      sets_.push_back({name, latents(name, traits, relationship, per_latent)});
     };
     add(gwas_method::kBaseline, residuals_, "");
     add(gwas_method::kAdjusted, residuals_, file);
     add(gwas_method::kBaselineOfScores, normal, "");
     add(gwas_method::kAdjustedOfScores, normal, file);
+    // What the default has chosen need not be trained again.
+    const bool has_own = has_own_lambdas(gwas_method::kAdjustedOfScores);
+    chosen_ = has_own ? gwas_method::kOwnOfScores : gwas_method::kSharedOfScores;
+    add(has_own ? gwas_method::kSharedOfScores : gwas_method::kOwnOfScores, normal,
+        file, !has_own);
+  }
+
+  std::string directory_of(const std::string& name) const {
+    return trial_.directory + "/" + name;
+  }
+
+  bool has_own_lambdas(const std::string& name) const {
+    return load_model(model_path_of(directory_of(name))).dependence.latents > 1;
   }
 
   NamedColumns latents(const std::string& name, const NamedColumns& traits,
-                       const std::string& relationship) const {
+                       const std::string& relationship,
+                       std::optional<bool> per_latent) const {
     auto fit = default_trait_flow(/*adjusted=*/!relationship.empty());
+    fit.data.dependence.per_latent = per_latent;
     fit.train.seed = fit.flow.permutation_seed = trial_.seed;
     fit.device = trial_.device;
     fit.inference = false;
@@ -95,7 +114,7 @@ class Trial {
                             .relationship_ids = {},
                             .fit = fit,
                             .table = trial_.directory + "/" + name + ".tsv",
-                            .directory = trial_.directory + "/" + name},
+                            .directory = directory_of(name)},
                            trial_.stop, logger_);
   }
 
@@ -117,6 +136,13 @@ class Trial {
     found.push_back(std::move(single));
     for (std::size_t s = traits(); s < sets_.size(); ++s) {
       found.push_back({sets_[s].name, log10_p[s], {log10_p[s]}, count});
+      if (sets_[s].name != gwas_method::kAdjustedOfScores) continue;
+      found.push_back(found.back());
+      found.back().name = chosen_;
+    }
+    // Of the last two either may be the one that was chosen.
+    if (found.back().name != gwas_method::kOwnOfScores) {
+      std::swap(found[found.size() - 2], found.back());
     }
     return found;
   }
@@ -126,6 +152,7 @@ class Trial {
   Logger& logger_;
   NamedColumns residuals_;
   std::vector<TraitSet> sets_;
+  std::string chosen_;  // of the two ways to adjust the flow of rank-normal traits
 };
 
 }  // namespace
@@ -138,7 +165,8 @@ std::vector<GwasTrialMethod> run_gwas_trial(const GwasTrial& trial, GwasInputs& 
 std::vector<std::string> gwas_methods() {
   return {gwas_method::kSingle,           gwas_method::kRankNormal,
           gwas_method::kBaseline,         gwas_method::kAdjusted,
-          gwas_method::kBaselineOfScores, gwas_method::kAdjustedOfScores};
+          gwas_method::kBaselineOfScores, gwas_method::kAdjustedOfScores,
+          gwas_method::kSharedOfScores,   gwas_method::kOwnOfScores};
 }
 
 std::vector<Locus> loci_of(const GwasTrialMethod& method, const GwasInputs& inputs) {

@@ -19,6 +19,10 @@ inline constexpr const char* kBaseline = "baseline flow";
 inline constexpr const char* kAdjusted = "adjusted flow";
 inline constexpr const char* kBaselineOfScores = "baseline flow of rank-normal";
 inline constexpr const char* kAdjustedOfScores = "adjusted flow of rank-normal";
+inline constexpr const char* kSharedOfScores =
+    "adjusted flow of rank-normal, shared lambda";
+inline constexpr const char* kOwnOfScores =
+    "adjusted flow of rank-normal, lambda of each latent";
 }  // namespace gwas_method
 std::vector<std::string> gwas_methods();
 
@@ -46,7 +50,9 @@ struct GwasTrialMethod {
 /// Single traits as rank-normal residuals; the same tested jointly; the latents of a
 /// flow of residuals that takes people as independent, and of one that knows their
 /// relationship; and of such flows of the rank-normal residuals. Flows are trained as
-/// `kinflow gwas` does by default. All by score tests in one pass over the genotypes.
+/// `kinflow gwas` does by default, where the likelihood chooses between a lambda that
+/// latents share and one of each; of the rank-normal residuals also with either. All by
+/// score tests in one pass over the genotypes.
 std::vector<GwasTrialMethod> run_gwas_trial(const GwasTrial& trial, GwasInputs& inputs,
                                             Logger& logger);
 

@@ -13,8 +13,8 @@
 #include "kinflow/core/log.h"
 #include "kinflow/evaluate/recovered_correlations.h"
 #include "kinflow/reproduce/study.h"
-#include "kinflow/train/cuda_backend.h"
 #include "kinflow/train/choose_dependence.h"
+#include "kinflow/train/cuda_backend.h"
 #include "kinflow/train/folded_training.h"
 
 namespace kinflow {
@@ -84,30 +84,25 @@ Score run_on_one_table(const StudySet& set, const Method& method,
       .learned = correlations_of(model.dependence, set.labels)};
 }
 
-struct SettledRuns {
-  std::vector<FitRequest> runs;
-  StudyRows ready;
-};
-
-// With a dependence as rich as the rows choose, where the method leaves that open.
-SettledRuns settled(const StudySet& set, const Method& method) {
-  auto ready = set.rows_for(method);
-  const auto& shared = method.runs.front();
-  if (leaves_blocks_open(shared)) {
-    auto chosen = method;
-    chosen.runs =
-        with_choice(method.runs, choose_correlation(shared, ready.rows.train));
-    return {chosen.runs, set.rows_for(chosen)};
-  }
-  if (leaves_latents_open(shared, ready.dependence)) {
-    const auto choice = choose_for_latents(shared, ready.rows.train, ready.dependence);
-    if (*choice.request.per_latent) {
+// What the runs leave open of their dependence the rows choose, as in a fit.
+void choose_dependence(std::vector<FitRequest>& runs, StudyRows& ready,
+                       Logger& logger) {
+  if (leaves_blocks_open(runs.front())) {
+    runs = with_choice(runs, choose_correlation(runs.front(), ready.rows.train));
+    ready.rows.relations.rows = ready.rows.train.data.size(0);
+    ready.rows.relations.labels = ready.rows.train.labels;
+    const auto device = find_device(runs.front().device);
+    ready.dependence =
+        make_fitted_dependence(runs.front().data.dependence,
+                               runs.front().train.schedule, ready.rows, device, logger);
+  } else if (leaves_latents_open(runs.front(), ready.dependence)) {
+    runs = with_choice(
+        runs, choose_for_latents(runs.front(), ready.rows.train, ready.dependence));
+    if (*runs.front().data.dependence.per_latent) {
       ready.dependence =
           ready.dependence.for_each_latent(ready.rows.train.data.size(1));
     }
-    return {with_choice(method.runs, choice), std::move(ready)};
   }
-  return {method.runs, std::move(ready)};
 }
 
 void run_method(const StudySet& set, const Method& method,
@@ -123,7 +118,9 @@ void run_method(const StudySet& set, const Method& method,
     scores.push_back(run_on_one_table(set, method, stop, logger));
     return;
   }
-  auto [runs, ready] = settled(set, method);
+  auto ready = set.rows_for(method);
+  auto runs = method.runs;
+  choose_dependence(runs, ready, logger);
   const auto valid = ready.rows.valid;
   FoldGroups groups;
   groups.all.push_back(std::make_unique<TrainingGroup>(

@@ -32,6 +32,13 @@ std::string cell(const ScoreColumn& column, const std::string& method,
 
 }  // namespace
 
+std::string with_error(const std::vector<double>& values, int places) {
+  const auto found = mean_and_standard_error(values);
+  if (found.count < 2) return fmt::format("{:.{}f}", found.mean, places);
+  return fmt::format("{:.{}f} ± {:.{}f}", found.mean, places, found.standard_error,
+                     places);
+}
+
 std::string p_value_text(double p) {
   return p < 1e-4 ? fmt::format("{:.0e}", p) : fmt::format("{:.4f}", p);
 }
@@ -68,6 +75,11 @@ void NllClaims::add(const std::string& claim, double bar, double measured,
   table_.add_row({claim, fmt::format("{:.{}f}", bar, places_),
                   fmt::format("{:.{}f}", measured, places_), p_value_text(p_value),
                   mark(measured < bar), mark(p_value < 0.05)});
+}
+
+void ClaimTable::add(const std::string& claim, const std::string& bar,
+                     const std::string& measured, bool is_reached) {
+  table_.add_row({claim, bar, measured, is_reached ? "yes" : "no"});
 }
 
 std::string score_table(const std::vector<ScoreColumn>& columns,

@@ -39,6 +39,9 @@ double mean_excess(const std::vector<ScoreColumn>& columns, const std::string& m
 PairedTest test_below(const ScoreColumn& column, const std::string& method,
                       const std::string& other);
 
+/// "1.23 ± 0.04", the mean and its standard error; of one value the value.
+std::string with_error(const std::vector<double>& values, int places);
+
 /// A p-value with four places, or its power of ten.
 std::string p_value_text(double p);
 
@@ -59,6 +62,18 @@ class NllClaims {
                     {"p"},
                     {"holds", Align::kLeft},
                     {"p < 0.05", Align::kLeft}}};
+};
+
+/// Claims of any kind beside their bars, and whether what was measured reaches them.
+class ClaimTable {
+ public:
+  void add(const std::string& claim, const std::string& bar,
+           const std::string& measured, bool is_reached);
+  std::string markdown() const { return table_.markdown(); }
+
+ private:
+  TextTable table_{
+      {{"claim", Align::kLeft}, {"bar"}, {"measured"}, {"reached", Align::kLeft}}};
 };
 
 /// A Markdown table: mean and standard error of each cell, bold where it is below the

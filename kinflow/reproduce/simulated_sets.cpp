@@ -72,7 +72,7 @@ class SeedData {
     FitRows rows;
     rows.train.data = at::zeros({relations_.rows, kColumns}, at::kDouble);
     rows.relations = relations_;
-    dependence_ = make(FitRequest{}, rows);
+    dependence_ = make(Schedule::joint, rows);
     const auto lambda = at::full({1, 1}, latents_.lambda, at::kDouble).to(device_);
     const double kappa = dependence_.law->row_worth(lambda).sum().item<double>();
     floor_nats_ = kColumns / 2.0 * std::log1p(1 / kappa);
@@ -104,16 +104,13 @@ class SeedData {
     const auto schedule = request.train.schedule;
     ready.dependence = schedule != Schedule::baseline && dependence_.law
                            ? dependence_
-                           : make(request, rows);
+                           : make(schedule, rows);
     return ready;
   }
 
  private:
-  FittedDependence make(const FitRequest& request, FitRows& rows) const {
-    auto dependence = request_;
-    dependence.correlation = request.data.dependence.correlation;
-    auto made = make_fitted_dependence(dependence, request.train.schedule, rows, device_,
-                                       logger_);
+  FittedDependence make(Schedule schedule, FitRows& rows) const {
+    auto made = make_fitted_dependence(request_, schedule, rows, device_, logger_);
     wait_for_stream(device_);
     return made;
   }

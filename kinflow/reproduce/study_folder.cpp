@@ -12,6 +12,7 @@
 #include "kinflow/core/output_folder.h"
 #include "kinflow/core/result_files.h"
 #include "kinflow/core/version.h"
+#include "kinflow/reproduce/repeat_data.h"
 
 namespace kinflow {
 namespace {
@@ -38,6 +39,12 @@ void make_folder(const std::string& directory) {
 ResultFiles study_files(const std::string& directory) {
   const auto in = [&](const std::string& name) { return directory + "/" + name; };
   ResultFiles files = paths_between(in("sets/"), ".json");
+  const auto add = [&](const ResultFiles& more) {
+    files.insert(files.end(), more.begin(), more.end());
+  };
+  for (const auto& table : repeat_tables()) {
+    add(paths_between(in("data/" + table.name + "-"), ".csv"));
+  }
   for (const auto* name :
        {"sets", "data/train.csv", "data/valid.csv", "data/test.csv", "data",
         "scores.csv", "strength.png", "rho-recovery.png", "lfw-prd.png",
@@ -45,13 +52,11 @@ ResultFiles study_files(const std::string& directory) {
         "unbalanced-images-samples.png"}) {
     files.push_back(in(name));
   }
-  for (const auto* report : {"table1", "strength", "rho-recovery", "stocks",
-                             "biomarkers", "gwas", "lfw", "unbalanced-images"}) {
+  for (const auto* report :
+       {"table1", "strength", "rho-recovery", "stocks", "biomarkers", "gwas", "repeats",
+        "lfw", "unbalanced-images"}) {
     files.push_back(in(std::string(report) + ".md"));
   }
-  const auto add = [&](const ResultFiles& more) {
-    files.insert(files.end(), more.begin(), more.end());
-  };
   add(paths_between(in("samples-"), ".png"));
   for (const auto& training : paths_between(in("trainings/"), "")) {
     add(run_folder_files(training));

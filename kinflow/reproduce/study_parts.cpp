@@ -11,6 +11,14 @@ namespace kinflow {
 
 using nlohmann::json;
 
+namespace {
+
+[[noreturn]] void stop_parts() {
+  throw Interrupted("interrupted; the same command goes on");
+}
+
+}  // namespace
+
 std::vector<json> run_parts(const std::vector<StudyPart>& parts,
                             const StudyFolder& folder, const ExperimentOptions& options,
                             Logger& logger) {
@@ -21,15 +29,18 @@ std::vector<json> run_parts(const std::vector<StudyPart>& parts,
       options.threads,
       [&]() -> std::optional<std::size_t> {
         if (next == parts.size()) return {};
-        if (options.stop != nullptr && *options.stop) {
-          throw Interrupted("interrupted; the same command goes on");
-        }
+        if (options.stop != nullptr && *options.stop) stop_parts();
         return next++;
       },
       [&](std::size_t i) {
         auto known = folder.find(parts[i].name);
         if (!known) {
-          known = parts[i].run();
+          try {
+            known = parts[i].run();
+          } catch (const Interrupted&) {
+            // A fit inside a part says how to go on with the fit alone.
+            stop_parts();
+          }
           folder.keep(parts[i].name, *known);
         }
         return std::pair(i, std::move(*known));

@@ -44,13 +44,6 @@ std::vector<double> over_seeds(const Seeds& seeds, const std::string& method,
   return values;
 }
 
-std::string with_error(const std::vector<double>& values, int places) {
-  const auto found = mean_and_standard_error(values);
-  if (found.count < 2) return fmt::format("{:.{}f}", found.mean, places);
-  return fmt::format("{:.{}f} ± {:.{}f}", found.mean, places, found.standard_error,
-                     places);
-}
-
 std::string score_lines(const Seeds& seeds, std::int64_t dimensions) {
   TextTable table({{"one image of everybody", Align::kLeft},
                    {"test NLL (nats)"},

@@ -190,8 +190,8 @@ bool trains_dependence(const FitRequest& request) {
 
 bool leaves_blocks_open(const FitRequest& request) {
   const auto& dependence = request.data.dependence;
-  return trains_dependence(request) &&
-         kind_of(dependence) == DependenceKind::blocks && !dependence.correlation;
+  return trains_dependence(request) && kind_of(dependence) == DependenceKind::blocks &&
+         !dependence.correlation;
 }
 
 bool leaves_latents_open(const FitRequest& request, const FittedDependence& shared) {
@@ -208,8 +208,9 @@ DependenceChoice choose_correlation(const FitRequest& request, const TableRows& 
   const auto columns = rows.data.size(1);
   const auto candidates = block_candidates(columns);
   const auto seed = request.train.seed;
-  const auto some = take_some(rows.labels, std::max(kFewestBlocks, kMostBlocks / columns),
-                              Random(seed, stream(Purpose::folds, 0)));
+  const auto some =
+      take_some(rows.labels, std::max(kFewestBlocks, kMostBlocks / columns),
+                Random(seed, stream(Purpose::folds, 0)));
   choice.request.correlation = candidates.front().correlation;
   if (std::ssize(some.rows_of_block) < kFewestBlocks) return choice;
   const Blocks law(at::tensor(number_blocks(rows.labels).block_of_row, at::kLong));
@@ -244,8 +245,8 @@ DependenceChoice choose_correlation(const FitRequest& request, const TableRows& 
     if (!simplest && difference <= error) simplest = c;
   }
   choice.request.correlation = candidates[simplest.value_or(best)].correlation;
-  choice.chosen = "correlation " + name_of(block_correlation_names(),
-                                           choice.request.correlation);
+  choice.chosen =
+      "correlation " + name_of(block_correlation_names(), choice.request.correlation);
   return choice;
 }
 
@@ -266,12 +267,13 @@ DependenceChoice choose_for_latents(const FitRequest& request, const TableRows& 
   const auto columns = rows.data.size(1);
   if (columns == 1) return choice;
   const auto start = shared.law->default_parameters();
-  const auto scores =
-      scores_of(request, rows, *shared.law).unsqueeze(0).to(find_device(request.device));
+  const auto scores = scores_of(request, rows, *shared.law)
+                          .unsqueeze(0)
+                          .to(find_device(request.device));
   const auto count = static_cast<double>(rows.data.size(0));
   const auto nll_of = [&](const Dependence& law, const at::Tensor& from) {
-    const auto likely = most_likely_placed(law, scores, from.unsqueeze(0).to(scores.device()),
-                                           request.train.prior);
+    const auto likely = most_likely_placed(
+        law, scores, from.unsqueeze(0).to(scores.device()), request.train.prior);
     const auto placement = place(law, likely, scores);
     const double objective =
         law.objective(likely, standardized(scores, placement)).item<double>();

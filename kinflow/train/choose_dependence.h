@@ -14,13 +14,13 @@ namespace kinflow {
 /// One of the dependences that were compared, the simpler before the richer.
 struct DependenceCandidate {
   std::string name;
-  double nll_nats = 0;    ///< of a row, of all columns
-  double difference = 0;  ///< of that to the lowest, at least 0
+  double nll_nats = 0;        ///< of a row, of all columns
+  double difference = 0;      ///< of that to the lowest, at least 0
   double standard_error = 0;  ///< of the difference; 0 where it has none
 };
 
 struct DependenceChoice {
-  DependenceRequest request;  ///< with nothing left open
+  DependenceRequest request;                         ///< with nothing left open
   std::vector<DependenceCandidate> candidates = {};  ///< empty: nothing was compared
   std::string chosen = {};
   std::string judged_by = {};  ///< what the numbers are, for the user
@@ -39,10 +39,11 @@ bool leaves_latents_open(const FitRequest& request, const FittedDependence& shar
 /// One correlation for all blocks, one for each latent, one for each block, or an
 /// effect of both: how likely are latents of blocks that were held out? A block of
 /// which nothing is known has a correlation from the distribution that the others
-/// suggest. The simplest wins whose difference to the best is within its standard error.
+/// suggest. The simplest wins whose difference to the best is within its standard
+/// error.
 ///
-/// No flow is trained: in its place stand normal scores of the columns, rotated to where
-/// the dependence is.
+/// No flow is trained: in its place stand normal scores of the columns, rotated to
+/// where the dependence is.
 /// @param rows  for training
 DependenceChoice choose_correlation(const FitRequest& request, const TableRows& rows);
 

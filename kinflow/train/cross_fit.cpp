@@ -273,9 +273,9 @@ at::Tensor log_densities_of(const CrossFit& fit, const HeldOut& held_out,
   auto all = at::empty({fit.rows.train.data.size(0)}, at::kDouble);
   for (std::size_t fold = 0; fold < members.size(); ++fold) {
     const auto& own = held_out.log_densities[fold];
-    const auto taken = at::cat({own.narrow(0, 0, mixture.members),
-                                own.narrow(0, std::ssize(members[fold]),
-                                           mixture.row_flows)});
+    const auto taken =
+        at::cat({own.narrow(0, 0, mixture.members),
+                 own.narrow(0, std::ssize(members[fold]), mixture.row_flows)});
     const auto places =
         at::tensor(fit.plan.held_out_rows(static_cast<std::int64_t>(fold)), at::kLong);
     all.index_copy_(0, places, mixture_log_density(taken));
@@ -289,8 +289,7 @@ std::vector<RowMixture> row_mixtures(const Members& members, const Members& row_
                                      double worth) {
   auto most = std::ssize(members.front());
   for (const auto& own : members) most = std::min(most, std::ssize(own));
-  const auto further =
-      leaves_location_open(worth) ? 0 : std::ssize(row_flows.front());
+  const auto further = leaves_location_open(worth) ? 0 : std::ssize(row_flows.front());
   std::vector<RowMixture> all;
   for (std::int64_t i = 0; i <= further; ++i) all.push_back({most, i});
   for (auto i = most - 1; further > 0 && i >= 0; --i) all.push_back({i, further});
@@ -380,14 +379,13 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
         fit.dependence.with_parameters(parameters[i]).parameters;
   }
   result.valid_nll_nats = score;
-  const auto worth =
-      fit.dependence.law->row_worth(at::stack(parameters)).mean(0).cpu();
+  const auto worth = fit.dependence.law->row_worth(at::stack(parameters)).mean(0).cpu();
   RowMixture chosen;
   double of_members = 0;
   for (const auto& mixture :
        row_mixtures(members, row_flows, worth.sum().item<double>())) {
-    auto scores = cross_validate(
-        fit, log_densities_of(fit, held_out, members, mixture), worth);
+    auto scores =
+        cross_validate(fit, log_densities_of(fit, held_out, members, mixture), worth);
     if (mixture.row_flows == 0) of_members = scores.nll_nats;
     if (result.cross_validation &&
         scores.nll_nats >= result.cross_validation->nll_nats) {

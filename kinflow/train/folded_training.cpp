@@ -306,10 +306,10 @@ std::vector<std::string> FoldedTraining::take_warnings() {
   std::vector<std::string> all;
   for (std::size_t i = 0; i < groups_.all.size(); ++i) {
     for (const auto& warning : groups_.all[i]->trainer().take_warnings()) {
-      all.push_back(folds() == 1
-                        ? warning
-                        : fmt::format("fold {}, {}", i / groups_.groups_of_fold() + 1,
-                                    warning));
+      all.push_back(
+          folds() == 1
+              ? warning
+              : fmt::format("fold {}, {}", i / groups_.groups_of_fold() + 1, warning));
     }
   }
   return all;

@@ -110,7 +110,8 @@ class Families : public testing::Test {
 
 TEST_F(Families, PedigreesGiveLambdaItsErrorAndATest) {
   const Arguments dependence = {"--relationship", fam, "--id", "family,person"};
-  const Json run = fitted("run", dependence, small_fit({}, "40"));
+  const Json run = fitted("run", dependence + Arguments{"--no-share-per-latent"},
+                          small_fit({}, "40"));
   EXPECT_EQ(run["dependence"]["kind"], "relationship");
   const Json& inference = run["record"]["inference"];
   const Json& lambda = inference["estimates"][0];
@@ -193,11 +194,21 @@ TEST_F(Families, EveryLatentHasParametersOfItsOwn) {
   const Json without = fitted("no_map", {"--group", "family", "--correlation",
                                          "per-latent", "--no-latent-map"});
   EXPECT_FALSE(without["members"][0]["flow"].contains("latent_map"));
-  const auto idle = run({"fit", table, "--columns", "x,y", "--group", "family",
-                         "--correlation", "shared", "--no-latent-map", "--out",
-                         path("idle")});
+  const auto idle =
+      run({"fit", table, "--columns", "x,y", "--group", "family", "--correlation",
+           "shared", "--no-latent-map", "--out", path("idle")});
   EXPECT_EQ(idle.exit_code, 2);
   expect_one_error_line(idle, {"--latent-map", "--correlation per-latent"});
+}
+
+TEST_F(Families, RowsChooseWhetherLatentsShareTheirParameters) {
+  const Arguments related = {"--relationship", fam, "--id", "person"};
+  const auto choice = [&](const std::string& name, const Arguments& more) {
+    return fitted(name, related + more)["record"].value("dependence_choice", Json());
+  };
+  EXPECT_EQ(choice("open", {})["candidates"].size(), 2u);
+  EXPECT_TRUE(choice("own", {"--share-per-latent"}).is_null());
+  EXPECT_TRUE(choice("shared", {"--no-share-per-latent"}).is_null());
 }
 
 TEST_F(Families, VariantsOfCorrelationsAndDecaysAreFitted) {

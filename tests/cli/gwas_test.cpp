@@ -35,6 +35,14 @@ TEST_F(Gwas, WritesFilesThatAgreeWithEachOther) {
     EXPECT_EQ(null[i].front(), "none");
     EXPECT_EQ(null[i].back(), "yes");
   }
+  ASSERT_EQ(null[0][7], "H2");
+  for (const auto& [row, trait] :
+       {std::pair{1, "trait1"}, {2, "trait1"}, {3, "trait2"}}) {
+    const auto h2 = std::stod(null[static_cast<std::size_t>(row)][7]);
+    EXPECT_GT(h2, 0.01);
+    EXPECT_LT(h2, 0.99);
+    EXPECT_NE(out.find(fmt::format("{} {:.3f}", trait, h2)), out.npos) << out;
+  }
   for (const std::string set : {"a", "a.single"}) {
     for (const std::string ending : {".manhattan.png", ".qq.png"}) {
       EXPECT_EQ(content_of(path(set + ending)).substr(1, 3), "PNG") << set << ending;
@@ -451,47 +459,6 @@ TEST_F(Gwas, HelpHasGeneticOptionsFirstAndTheDefaultsOfItsFlow) {
   }
   EXPECT_NE(help.find("(default: 30)"), help.npos) << help;
   EXPECT_EQ(help.find("30 with the memory estimator"), help.npos) << help;
-}
-
-// ---- flows
-
-TEST_F(Gwas, TestsTheLatentsOfAFlow) {
-  for (const std::string schedule : {"baseline", "joint", "alternating"}) {
-    SCOPED_TRACE(schedule);
-    run_well(cohort_.gwas(path("a"), "trait1,trait2",
-                          cohort_.covariates() + small_flow() +
-                              Arguments{"--schedule", schedule, "--overwrite"}));
-    EXPECT_EQ(fs::exists(path("a.flow.grm.bin")), schedule != "baseline");
-    EXPECT_TRUE(fs::exists(path("a.model/model.safetensors")));
-    // The same latents, tested as they are.
-    run_well(Arguments{"gwas", "--bfile", cohort_.bfile, "--pheno", path("a.pheno"),
-                       "--keep", path("a.id"), "--out", path("b")} +
-             cohort_.covariates() + kPlain + kOverwrite);
-    expect_same_p(p("a"), p("b"), 1e-6);
-  }
-}
-
-TEST_F(Gwas, AFlowMayHaveCovariatesAsContext) {
-  run_well(cohort_.gwas(
-      path("a"), "trait1,trait2",
-      cohort_.covariates() + small_flow() + Arguments{"--covar-use", "context"}));
-  EXPECT_EQ(rows_of(path("a.traits.tsv")).front(),
-            (std::vector<std::string>{"trait1_score", "trait2_score", "age", "sex",
-                                      "FID", "IID"}));
-  run_well(
-      cohort_.gwas(path("b"), "trait1,trait2", cohort_.covariates() + small_flow()));
-  EXPECT_NE(p("a"), p("b"));
-}
-
-TEST_F(Gwas, AFlowTakesARelationshipWithNegativeEigenvalues) {
-  // Means over the genotypes that two people both have are not always semidefinite.
-  run_well({"grm", "--bfile", cohort_.bfile, "--chr", "1-2", "--kind", "standardized",
-            "--out", path("k")});
-  const auto outcome = run(cohort_.gwas(path("a"), "trait1,trait2",
-                                        small_flow() + Arguments{"--grm", path("k")}));
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.err.find("negative eigenvalues"), std::string::npos) << outcome.err;
-  EXPECT_TRUE(fs::exists(path("a.flow.grm.bin")));
 }
 
 }  // namespace

@@ -95,6 +95,11 @@ void expect_same_in_units(const AssociationTests& plain, const AssociationTests&
     const auto& same = other.null_models()[m].fit;
     const auto d = static_cast<double>(plain.null_models()[m].traits.size());
     EXPECT_TRUE(same.has_converged);
+    const auto& heritability = plain.null_models()[m].heritability;
+    ASSERT_EQ(static_cast<double>(heritability.size()), d);
+    for (std::size_t t = 0; t < heritability.size(); ++t) {
+      EXPECT_NEAR(other.null_models()[m].heritability[t], heritability[t], 1e-4);
+    }
     EXPECT_NEAR(same.log_likelihood +
                     static_cast<double>(plain.people()) * d * std::log(trait_unit),
                 model.log_likelihood, 1e-4);
@@ -128,6 +133,17 @@ TEST_F(Scan, TellsNullModelsInTheUnitsThatWereGiven) {
       make_mixed_model_data(eigen_of_relationship(relationship, n), traits, covariates),
       LikelihoodKind::full);
   const auto& found = tests.null_models()[0].fit;
+  double diagonal = 0;  // mean of the centred relationship's
+  for (std::int64_t i = 0; i < n; ++i) {
+    diagonal +=
+        relationship[static_cast<std::size_t>(i * n + i)] / static_cast<double>(n);
+  }
+  const auto order = traits.names.size();
+  for (std::size_t t = 0; t < order; ++t) {
+    const double genetic = diagonal * expected.variances.genetic[t * order + t];
+    EXPECT_NEAR(tests.null_models()[0].heritability[t],
+                genetic / (genetic + expected.variances.residual[t * order + t]), 1e-4);
+  }
   EXPECT_NEAR(found.log_likelihood, expected.log_likelihood, 1e-6);
   EXPECT_NEAR(found.canonical.log_det_residual, expected.canonical.log_det_residual,
               1e-3);

@@ -129,17 +129,17 @@ TEST(GwasPage, ShowsWhatThereIsAndTellsWhatIsMissing) {
             std::string::npos);
 }
 
-TEST(GwasPage, HeritabilityTakesTheScaleOfTheRelationship) {
+TEST(GwasPage, ShowsTheHeritabilityOfTheNullModel) {
   const TemporaryFolder folder;
   folder.write("s.assoc.tsv", simulated_tests(100, 7));
-  folder.write("s.null.tsv",
-               "LEFT_OUT\tADDED\tSET\tTRAITS\tLOG_LIKELIHOOD\tVG\tVE\tITERATIONS\t"
-               "CONVERGED\nnone\tnone\tflow\tt1;t2\t-1\t2;1;8\t1;0;4\t5\tyes\n");
-  folder.write("s.log", "cohort.bed: 5 people, mean diagonal 0.5 (0.4 to 0.6)\n");
+  folder.write(
+      "s.null.tsv",
+      "LEFT_OUT\tADDED\tSET\tTRAITS\tLOG_LIKELIHOOD\tVG\tVE\tH2\tITERATIONS\t"
+      "CONVERGED\nnone\tnone\tflow\tt1;t2\t-1\t2;1;8\t1;0;4\t0.5;0.25\t5\tyes\n");
   const auto document = gwas_page(folder.path("s"), 1);
   for (const auto& section : document["sections"]) {
     if (section["type"] != "null_model") continue;
-    EXPECT_EQ(section["shares"], (nlohmann::json{0.5, 0.5}));
+    EXPECT_EQ(section["shares"], (nlohmann::json{0.5, 0.25}));
     EXPECT_EQ(section["genetic"][1][0], 0.25);
     EXPECT_EQ(section["rest"][0][1], 0);
     return;

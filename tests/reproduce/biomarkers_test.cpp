@@ -144,7 +144,10 @@ TEST_F(Biomarkers, StudyReportsEverySourceAndGoesOnFromItsFolder) {
        {"## Biomarkers", "Left out by --quick", "3 traits", "| with all traits",
         "ours: SNPs: grid (pairs)", "ours: components: alternating (pairs)",
         "ours: pedigree: joint (pairs)", "kinflow: pedigree: default",
-        "SNPs: grid (pairs) below baseline", "kinflow: unadjusted: default"}) {
+        "SNPs: grid (pairs) below baseline", "kinflow: unadjusted: default",
+        "no validation table: pedigree, lambda of each latent",
+        "| pedigree, lambda of each latent: one table, cross-fitted | pedigree, shared "
+        "lambda: one table, cross-fitted |"}) {
     EXPECT_NE(report.markdown.find(text), std::string::npos) << text;
   }
   EXPECT_EQ(content_of(options.directory + "/biomarkers.md"), report.markdown);

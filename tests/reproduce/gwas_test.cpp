@@ -59,6 +59,10 @@ TEST(GwasTrial, TestsAllMethodsOnTheSameVariants) {
   const auto first = static_cast<std::size_t>(inputs.variants().rows.front());
   EXPECT_NE(methods[2].log10_p[first], methods[3].log10_p[first]);
   EXPECT_NE(methods[3].log10_p[first], methods[5].log10_p[first]);
+  // The default is one of the two ways to adjust it, and they differ.
+  const auto p_of = [&](std::size_t method) { return methods[method].log10_p[first]; };
+  EXPECT_NE(p_of(6), p_of(7));
+  EXPECT_TRUE(p_of(5) == p_of(6) || p_of(5) == p_of(7));
 }
 
 /// A cohort in which methods found these numbers of loci.
@@ -75,8 +79,9 @@ json cohort(const std::vector<int>& found, const std::vector<int>& wrong) {
 }
 
 TEST(GwasReport, SaysWhichClaimsHold) {
-  const std::vector<json> good = {cohort({10, 12, 11, 13, 15, 16}, {0, 0, 1, 0, 0, 0}),
-                                  cohort({10, 12, 12, 13, 15, 16}, {1, 0, 0, 0, 0, 0})};
+  const std::vector<json> good = {
+      cohort({10, 12, 11, 13, 15, 16, 15, 16}, {0, 0, 1, 0, 0, 0, 0, 0}),
+      cohort({10, 12, 12, 13, 15, 16, 14, 16}, {1, 0, 0, 0, 0, 0, 0, 0})};
   const auto report = power_report(good);
   const auto more = row_of(report, "adjusted flow: more true loci than single");
   EXPECT_NE(more.find("30.0% | yes"), more.npos) << report;
@@ -84,9 +89,15 @@ TEST(GwasReport, SaysWhichClaimsHold) {
       row_of(report, "adjusted flow: more true loci than baseline flow");
   EXPECT_NE(baseline.find("1.50 of a cohort"), baseline.npos) << report;
   EXPECT_NE(baseline.find("| yes |"), baseline.npos) << report;
+  const auto own =
+      row_of(report,
+             "adjusted flow of rank-normal, lambda of each latent | adjusted "
+             "flow of rank-normal, shared lambda");
+  EXPECT_NE(own.find("| 1.50 ± 0.50 |"), own.npos) << report;
 
-  const std::vector<json> bad = {cohort({10, 12, 14, 10, 15, 14}, {0, 0, 0, 3, 0, 0}),
-                                 cohort({10, 12, 14, 11, 15, 14}, {0, 0, 0, 3, 0, 0})};
+  const std::vector<json> bad = {
+      cohort({10, 12, 14, 10, 15, 14, 15, 14}, {0, 0, 0, 3, 0, 0, 0, 0}),
+      cohort({10, 12, 14, 11, 15, 14, 15, 14}, {0, 0, 0, 3, 0, 0, 0, 0})};
   const auto refuted = power_report(bad);
   for (const auto* claim : {"adjusted flow: more true loci than single",
                             "adjusted flow: more true loci than baseline flow",

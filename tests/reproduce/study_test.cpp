@@ -8,11 +8,13 @@
 #include <filesystem>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/random.h"
 #include "kinflow/evaluate/likelihood.h"
 #include "kinflow/flow/cuda_backend.h"
 #include "kinflow/reproduce/experiments.h"
 #include "kinflow/reproduce/methods.h"
 #include "kinflow/reproduce/simulated_sets.h"
+#include "kinflow/train/folded_training.h"
 #include "kinflow/train/trainer.h"
 #include "tests/data/helpers.h"
 
@@ -164,6 +166,60 @@ TEST_F(Studies, GoOnWithTheMethodsThatASetLacks) {
   const auto rest = run_set(set, kept.front(), keep, nullptr, logger_);
   EXPECT_EQ(trained, 1);
   expect_same({.sets = {rest}}, {.sets = {whole}});
+}
+
+TEST_F(Studies, ChooseTheDependenceAsFitDoes) {
+  // Groups agree in one column alone, so that latents get correlations of their own.
+  constexpr std::int64_t kGroups = 60, kRowsOfGroup = 5, kOthers = 100;
+  Random random(8);
+  FitRows rows;
+  rows.columns = {"x1", "x2"};
+  std::vector<double> values;
+  for (std::int64_t group = 0; group < kGroups; ++group) {
+    const double shared = random.normal();
+    for (std::int64_t row = 0; row < kRowsOfGroup; ++row) {
+      values.push_back(3 * shared + random.normal());
+      values.push_back(random.normal());
+      rows.train.labels.push_back(fmt::format("{}", group));
+    }
+  }
+  rows.train.data = at::tensor(values, at::kDouble).view({-1, 2});
+  rows.relations.rows = rows.train.data.size(0);
+  rows.relations.labels = rows.train.labels;
+  values.clear();
+  for (std::int64_t row = 0; row < kOthers; ++row) {
+    values.push_back(3.2 * random.normal());
+    values.push_back(random.normal());
+  }
+  rows.valid.data = at::tensor(values, at::kDouble).view({-1, 2});
+  rows.has_valid_table = true;
+  MethodSettings settings;
+  settings.dependence = in_blocks();
+  StudySet set;
+  set.name = "differ";
+  set.methods = {small_methods(settings).back()};
+  set.test.data = rows.valid.data + 0.1;
+  const auto& request = set.methods.front().runs.front();
+  set.rows_for = [&](const Method&) {
+    auto used = rows;
+    StudyRows ready;
+    ready.dependence = make_fitted_dependence(request.data.dependence, Schedule::joint,
+                                              used, at::kCPU, logger_);
+    ready.rows = used;
+    return ready;
+  };
+  const auto scores = run_set(
+      set, {}, [](const SetScores&) {}, nullptr, logger_);
+
+  FoldedTraining training({request}, rows, logger_);
+  while (!training.finished()) training.run_epoch();
+  const auto model =
+      training.finish(0, {{"request", {}}, {"data_hash", ""}}, logger_, nullptr).model;
+  EXPECT_EQ(model.dependence.latents, 2);
+  EXPECT_NEAR(scores.score_of(set.methods.front().name).test_nll_nats,
+              -model.row_log_density(set.test.data, {}).mean().item<double>(), 1e-9);
+  EXPECT_NEAR(scores.score_of(set.methods.front().name).parameter,
+              model.dependence.typical_parameter(), 1e-9);
 }
 
 TEST_F(Studies, StoppedInsideASetKeepItsFinishedMethods) {

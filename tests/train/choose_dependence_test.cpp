@@ -59,9 +59,14 @@ class DependenceChoices : public testing::Test {
 };
 
 TEST_F(DependenceChoices, GroupsAndLatentsThatAreAlikeShareACorrelation) {
-  const auto choice = choice_for({});
-  EXPECT_EQ(choice.request.correlation, BlockCorrelation::shared);
-  EXPECT_EQ(choice.candidates.size(), 4);
+  // Of eight tables some look otherwise by chance.
+  int shared = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const auto choice = choice_for({}, seed);
+    EXPECT_EQ(choice.candidates.size(), 4);
+    shared += choice.request.correlation == BlockCorrelation::shared ? 1 : 0;
+  }
+  EXPECT_GE(shared, 5);
 }
 
 TEST_F(DependenceChoices, LatentsThatDifferHaveTheirOwn) {
@@ -75,9 +80,9 @@ TEST_F(DependenceChoices, GroupsThatDifferHaveTheirOwn) {
 }
 
 TEST_F(DependenceChoices, BothDiffer) {
-  EXPECT_EQ(
-      choice_for({.rows = 12, .rhos = {0.8, 0.2}, .deviation = 1.5}).request.correlation,
-      BlockCorrelation::per_block_and_latent);
+  EXPECT_EQ(choice_for({.rows = 12, .rhos = {0.8, 0.2}, .deviation = 1.5})
+                .request.correlation,
+            BlockCorrelation::per_block_and_latent);
 }
 
 TEST_F(DependenceChoices, OneColumnHasNoLatentsThatDiffer) {

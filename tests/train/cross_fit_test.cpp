@@ -281,8 +281,8 @@ TEST_F(CrossFitted, OrdinaryFlowsDescribeSingleRowsWhereHeldOutGroupsSaySo) {
   std::vector<at::Tensor> densities;
   for (std::int64_t i = 0; i < alone.members(); ++i) {
     const auto own = alone.member(i).row_log_density(rows, {});
-    EXPECT_TRUE(at::equal(members[static_cast<std::size_t>(i)].row_log_density(rows, {}),
-                          own));
+    EXPECT_TRUE(
+        at::equal(members[static_cast<std::size_t>(i)].row_log_density(rows, {}), own));
   }
   for (const auto& member : members) {
     densities.push_back(member.row_log_density(rows, {}));
@@ -364,6 +364,7 @@ TEST_F(CrossFitted, NearlyCollinearColumnsAreDecorrelated) {
   FitRequest request;
   request.data.table = folder_.write("train.csv", text);
   request.data.dependence.group = "group";
+  request.data.dependence.correlation = BlockCorrelation::shared;
   request.train.epochs = 6;
   request.vary_flow = true;
   request.replicas.count = 4;

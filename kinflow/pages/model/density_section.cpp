@@ -174,7 +174,8 @@ at::Tensor draw_rows(const Model& model, const TableRows& rows, std::int64_t cou
   for (std::int64_t i = 0; i < latents.numel(); ++i) latent[i] = random.normal();
   auto source = at::empty({count}, at::kLong);
   auto* member = source.data_ptr<std::int64_t>();
-  for (std::int64_t i = 0; i < count; ++i) member[i] = random.below(std::ssize(members));
+  for (std::int64_t i = 0; i < count; ++i)
+    member[i] = random.below(std::ssize(members));
   at::Tensor context;
   if (rows.context.defined()) {
     const auto places = at::arange(count, at::kLong).remainder(rows.context.size(0));
