@@ -82,7 +82,7 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, Logger& logger)
 
 FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
                                Logger& logger)
-    : requests_(std::move(requests)), rows_(std::move(given)) {
+    : given_(std::move(requests)), requests_(given_), rows_(std::move(given)) {
   const auto& shared = requests_.at(0);
   const auto& data = shared.data;
   const auto device = find_device(shared.device);
@@ -167,6 +167,10 @@ void FoldedTraining::check_ensemble(std::int64_t run) const {
 
 const FitRequest& FoldedTraining::request(std::int64_t run) const {
   return requests_.at(static_cast<std::size_t>(run));
+}
+
+const FitRequest& FoldedTraining::given_request(std::int64_t run) const {
+  return given_.at(static_cast<std::size_t>(run));
 }
 
 void FoldedTraining::describe(Logger& logger) const {

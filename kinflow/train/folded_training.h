@@ -36,6 +36,8 @@ class FoldedTraining {
   FoldedTraining(std::vector<FitRequest> requests, FitRows rows, Logger& logger);
 
   const FitRequest& request(std::int64_t run) const;
+  /// The same with what it left open for the rows to choose.
+  const FitRequest& given_request(std::int64_t run) const;
   std::int64_t folds() const { return static_cast<std::int64_t>(groups_.folds()); }
   const FoldGroups& groups() const { return groups_; }
   /// What the training is about to do, so that a wrong column or a lost row is seen.
@@ -91,7 +93,7 @@ class FoldedTraining {
   TrainedFlow best_flow(std::size_t fold) const;
   void check_ensemble(std::int64_t run) const;
 
-  std::vector<FitRequest> requests_;
+  std::vector<FitRequest> given_, requests_;
   FitRows rows_;  // of several folds: all of them, none held out, without relations
   FoldPlan plan_;
   FittedDependence dependence_;     // of several folds: of all rows

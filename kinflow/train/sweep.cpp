@@ -415,7 +415,7 @@ class Sweep {
     const auto path = best_path(score), unfinished = path + ".new";
     std::error_code ignored;
     fs::remove_all(unfinished, ignored);
-    const auto record = new_run_record(group.request(run));
+    const auto record = new_run_record(group.given_request(run));
     auto folder = RunFolder::create(unfinished, record);
     folder.write_metrics(group.history(run), score);
     set_threads(group.request(run).threads);
