@@ -253,7 +253,10 @@ class GwasPage {
     auto panel = quantile_panel(scan, method.title, is_main ? traits : 1, inflation);
     if (!is_main && !panel.is_null()) {
       // The smallest p-value of several traits, times their number, is not uniform.
-      panel["subtitle"] = "the smallest p-value of the traits, times their number";
+      panel["subtitle"] =
+          "the smallest p-value of the traits times their number: at most 1, so below "
+          "the "
+          "line on the left";
     }
     if (!panel.is_null()) panels_.push_back(std::move(panel));
     auto section = manhattan_section(scan, loci, log_.threshold);
@@ -279,8 +282,9 @@ class GwasPage {
           fact("smallest p", p_in_prose(scan.kept.front().log10_p), "of all variants"));
     }
     if (std::isfinite(inflation)) {
-      facts.push_back(fact("inflation", fmt::format("{:.3f}", inflation),
-                           "1 without any association"));
+      facts.push_back(
+          fact("inflation", fmt::format("{:.3f}", inflation),
+               "median test statistic over that of chance; 1 without any association"));
     }
     std::vector<std::string> names;
     for (const auto& name : scan.columns) {
@@ -296,7 +300,7 @@ class GwasPage {
             tested, listed(names), traits > 1 ? " at once" : "")}));
     words.push_back(words_under(
         "What was found",
-        {loci.rows.empty() ? fmt::format("No variant has a p-value up to {}.",
+        {loci.rows.empty() ? fmt::format("No variant reaches the threshold of p = {}.",
                                          p_in_prose(-std::log10(log_.threshold)))
                            : fmt::format("{} with p-values up to {}.",
                                          loci.rows.size() == 1
@@ -328,10 +332,11 @@ class GwasPage {
         document_["words"].push_back(words_under(
             "How the traits are inherited",
             {shares.size() == 1
-                 ? fmt::format("{:.0f}% of the variance goes with the relationship.",
+                 ? fmt::format("{:.0f}% of the variance goes with the relationship of "
+                               "the people.",
                                100 * *low)
                  : fmt::format("Between {:.0f}% and {:.0f}% of the variance of a trait "
-                               "goes with the relationship.",
+                               "goes with the relationship of the people.",
                                100 * *low, 100 * *high)}));
       } else {
         add_watch("missing", last_name(prefix_) +

@@ -176,8 +176,8 @@ nlohmann::json section_of(const History& history, const nlohmann::json& record) 
       {"type", "curves"},
       {"title", "Learning curves"},
       {"lead",
-       "How the flows came to what they are, epoch by epoch. Lower is better; a "
-       "curve that rises again has begun to learn rows by heart."},
+       "The score of every flow after each epoch of the training. Lower is better; a "
+       "curve that rises again shows overfitting."},
       {"folds", history.has_folds},
       {"held_out_text", is_of_images ? "Validation images" : "Held-out rows"},
       {"score_label", score_name(history.score, is_of_images)},

@@ -116,7 +116,8 @@ nlohmann::json effects_section(const Results& results,
   if (rows.empty()) return {};
   return {{"type", "table"},
           {"title", "Option by option"},
-          {"lead", "The best and the middle score of all runs with a value."},
+          {"lead",
+           "The best and the median score of all runs with this value of the option."},
           {"columns",
            {{{"name", "option"}, {"text", true}},
             {{"name", "value"}, {"text", true}},
@@ -176,10 +177,12 @@ void add_runs(const std::string& path, nlohmann::json& document) {
            failed > 0 ? with_commas(failed) + " failed" : "all finished"));
   if (failed > 0) {
     document["watch"].push_back(
-        watch_line("warn", with_commas(failed) + " runs failed; the table says why."));
+        watch_line("warn", with_commas(failed) + (failed == 1 ? " run" : " runs") +
+                               " failed; the table says why."));
   }
   add_best(results, score, document);
-  std::string caption = "Scores above the ninth tenth are drawn at the top.";
+  std::string caption =
+      "The highest tenth of the scores is drawn at the top of its axis.";
   if (results.rows.size() > kMostRuns) {
     std::stable_sort(results.rows.begin(), results.rows.end(),
                      [&](const auto& a, const auto& b) {
@@ -206,6 +209,11 @@ void add_runs(const std::string& path, nlohmann::json& document) {
         std::any_of(results.rows.begin(), results.rows.end(),
                     [&](const auto& row) { return row[c].is_string(); });
   }
+  // What came of the options is no option.
+  auto outcomes = nlohmann::json::array({score});
+  for (const auto c : axes) {
+    if (results.header[c] == "typical_parameter") outcomes.push_back(c);
+  }
   document["sections"].push_back(
       {{"type", "sweep"},
        {"title", "All runs at a glance"},
@@ -216,6 +224,7 @@ void add_runs(const std::string& path, nlohmann::json& document) {
        {"columns", columns},
        {"rows", results.rows},
        {"axes", axes},
+       {"outcomes", outcomes},
        {"score", score},
        {"caption", caption}});
   if (auto effects = effects_section(results, axes, score); !effects.is_null()) {

@@ -28,7 +28,7 @@ TEST(SweepPage, FindsTheAxesAndTheBestRun) {
   EXPECT_EQ(section["score"], 4);
   EXPECT_NE(document["words"].dump().find("Run 2 has the lowest score"),
             std::string::npos);
-  EXPECT_NE(document["watch"].dump().find("1 runs failed"), std::string::npos);
+  EXPECT_NE(document["watch"].dump().find("1 run failed"), std::string::npos);
 }
 
 TEST(SweepPage, OfBrokenFilesSaysSo) {

@@ -77,10 +77,11 @@ nlohmann::json recovered_section(const Model& model, const nlohmann::json& truth
   const auto rho = found_at(truth, "/rho"), sizes = found_at(truth, "/block_sizes");
   auto groups = nlohmann::json::array();
   double squares = 0;
+  const auto correlations = model.dependence.mean_parameters();
   for (std::size_t i = 0; i < model.dependence.labels.size(); ++i) {
     const auto& label = model.dependence.labels[i];
     if (!rho.is_object() || !rho.contains(label) || !rho[label].is_number()) continue;
-    const double learned = model.dependence.parameters[i], real = rho[label];
+    const double learned = correlations[i], real = rho[label];
     squares += (learned - real) * (learned - real);
     groups.push_back({{"name", label},
                       {"truth", rounded(real, 4)},

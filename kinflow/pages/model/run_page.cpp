@@ -7,6 +7,7 @@
 #include "kinflow/pages/model/image_sections.h"
 #include "kinflow/pages/model/model_sections.h"
 #include "kinflow/pages/run_record.h"
+#include "kinflow/pages/strength_words.h"
 #include "kinflow/train/images/image_model.h"
 #include "kinflow/train/model.h"
 #include "kinflow/train/model_kind.h"
@@ -51,6 +52,9 @@ nlohmann::json run_page(const std::string& path) {
     add_image_sections(run, document);
   } else {
     add_model_sections(run, document);
+  }
+  if (auto choice = dependence_choice_section(run.record); !choice.is_null()) {
+    document["sections"].push_back(std::move(choice));
   }
   document["sections"].push_back(learning_curves(run.file("metrics.csv"), run.record));
   return document;

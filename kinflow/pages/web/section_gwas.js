@@ -160,7 +160,7 @@ function sectionNullModel(host, data) {
             const genetic = i > j, v = genetic ? data.genetic[i][j] : data.rest[i][j];
             p.inside.append(draw('rect', {x: p.x(j) - w / 2 + 1, y: p.y(i) - h / 2 + 1, width: Math.max(w - 2, 1), height: Math.max(h - 2, 1), rx: 2,
               fill: `var(--${v >= 0 ? 'model' : 'second'})`, opacity: Math.min(Math.abs(v), 1) * 0.9 + 0.04}));
-            if (w > 34) p.inside.append(draw('text', {x: p.x(j), y: p.y(i) + 4, 'text-anchor': 'middle', class: 'note', 'paint-order': 'stroke', stroke: 'var(--paper)', 'stroke-width': 3}, fixed(v, 2)));
+            if (w > 40) p.inside.append(draw('text', {x: p.x(j), y: p.y(i) + 4, 'text-anchor': 'middle', class: 'note', 'paint-order': 'stroke', stroke: 'var(--paper)', 'stroke-width': 3}, fixed(v, 2)));
             p.target(j, i, `${a} and ${b}\n${genetic ? 'genetic' : 'other'} correlation ${say(v, 3)}`);
           });
         });
