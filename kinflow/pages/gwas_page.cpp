@@ -379,7 +379,12 @@ class GwasPage {
 
 }  // namespace
 
-bool is_gwas(const std::string& prefix) { return tests_of(prefix).has_value(); }
+bool is_gwas(const std::string& prefix) {
+  std::error_code ignored;
+  return tests_of(prefix) || tests_of(prefix + ".single") ||
+         std::filesystem::exists(prefix + ".loci.tsv", ignored) ||
+         std::filesystem::exists(prefix + ".null.tsv", ignored);
+}
 
 nlohmann::json gwas_page(const std::string& prefix, std::int64_t threads) {
   return GwasPage(prefix, threads).make();

@@ -164,10 +164,10 @@ nlohmann::json section_of(const History& history, const nlohmann::json& record) 
     series.push_back(std::move(one));
   }
   const bool is_of_images = text_at(record, "/kind") == "images";
-  std::string caption =
-      "A dot marks the epoch whose weights were kept: the lowest score of rows that "
-      "the "
-      "flow had not seen.";
+  std::string caption = fmt::format(
+      "A dot marks the epoch whose weights were kept: the lowest score of {} that the "
+      "flow had not seen.",
+      is_of_images ? "images" : "rows");
   if (static_cast<double>(in_all) > static_cast<double>(kMostOtherCurves)) {
     caption += fmt::format(" Of {} flows that were not kept {} are shown.", in_all,
                            kMostOtherCurves);

@@ -235,6 +235,7 @@ nlohmann::json dependence_choice_section(const nlohmann::json& record) {
   const auto candidates = found_at(record, "/result/dependence_choice/candidates");
   const auto chosen = text_at(record, "/result/dependence_choice/chosen");
   if (!candidates.is_array() || candidates.empty() || chosen.empty()) return {};
+  const bool are_blocks = chosen.rfind("correlation ", 0) == 0;
   const bool has_errors = std::any_of(
       candidates.begin(), candidates.end(),
       [](const auto& one) { return number_at(one, "/standard_error", 0) > 0; });

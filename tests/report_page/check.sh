@@ -46,7 +46,7 @@ small="--epochs 12 --no-report"
          "grid": {"schedule": ["baseline", "joint"], "learning-rate": [0.003, 0.01, 0.03], "seed": [0, 1, 2]}}' > sweep.json
   "$kinflow" sweep sweep.json --no-report --out sweep --overwrite
   "$kinflow" simulate --images --rows 300 --valid-rows 120 --seed 1 --out shapes --overwrite
-  "$kinflow" fit shapes/train --images --group-by-folder --valid shapes/valid --epochs 8 --scales 1 --steps 2 --no-report --out images --overwrite
+  "$kinflow" fit shapes/train --images --group-by-folder --valid shapes/valid --epochs 6 --scales 1 --steps 1 --no-report --out images --overwrite
   # A demo and a study, small as they are.
   "$kinflow" simulate --shape crescent --rows 1500 --out demo/data --overwrite
   for of in one-table-ordinary:--independent "one-table-adjusted:--group group" "baseline:--independent --valid demo/data/valid.csv" \

@@ -95,7 +95,7 @@ nlohmann::json recovered_section(const Model& model, const nlohmann::json& truth
       {"short", "Correlations"},
       {"lead",
        "The rows were simulated, so the correlation within each group is "
-       "known. Larger groups tell more of theirs."},
+       "known. Large groups say more about theirs."},
       {"groups", groups},
       {"caption",
        fmt::format("{} groups with several rows; mean squared error {:.3f}. The fit "
@@ -202,14 +202,15 @@ void add_demo(const std::string& directory, nlohmann::json& document) {
                                      "nats above it, from the same table"));
   }
   if (ordinary > 0 && adjusted > 0) {
+    const double times = ordinary / adjusted;
     document["words"].push_back(words_under(
         "What this shows",
         {fmt::format(
             "From one table of {} dependent rows, an ordinary flow ends {:.2f} "
             "nats a row above the best that is possible. With the dependence "
-            "learned, {:.2f}: {:.0f} times nearer.",
+            "learned, {:.2f}{}.",
             with_commas(static_cast<double>(train.data.size(0))), ordinary, adjusted,
-            ordinary / adjusted)}));
+            times >= 1.5 ? fmt::format(": {:.0f} times nearer", times) : "")}));
     document["words"].push_back(words_under(
         "Why",
         {"A group of many alike rows counts as that many rows for an ordinary flow. It "

@@ -195,6 +195,14 @@ void add_sheets(const RunRecord& run, const ImageModel& model,
       draws.pixels.size(0) >= kFewestCompared) {
     document["sections"].push_back(prd_section(
         *real, model, draws.pixels, valid ? "validation images" : "training images"));
+  } else {
+    document["sections"].push_back(
+        {{"title", "Precision and recall"},
+         {"missing",
+          fmt::format("Left out: they need {} draws and as many images, and {} draws "
+                      "were made in the time that a page takes. \u2018kinflow "
+                      "evaluate\u2019 computes them.",
+                      kFewestCompared, draws.pixels.size(0))}});
   }
 }
 

@@ -93,6 +93,12 @@ void add_of_rows(const RunRecord& run, const Model& model, nlohmann::json& docum
                                error.what())));
     return;
   }
+  if (!sample.held_out_problem.empty()) {
+    document["watch"].push_back(watch_line(
+        "missing",
+        "Scores of held-out rows cannot be shown: " + sample.held_out_problem +
+            ". Rows are shown under a flow that may have seen them."));
+  }
   add_section(document, section_or_why("The learned density",
                                        [&] { return density_section(model, sample); }));
   add_section(document, section_or_why("How strong the dependence is", [&] {

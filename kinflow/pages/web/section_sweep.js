@@ -42,7 +42,7 @@ function sectionSweep(host, data) {
       const jitter = rows.map((_, i) => ((i * 0.618) % 1 - 0.5) * 0.035);
       const order = rows.map((_, i) => i).filter((i) => keeps(rows[i])).sort((a, b) => (rows[b][score] ?? Infinity) - (rows[a][score] ?? Infinity));
       for (const i of order) {
-        const r = rows[i], good = r[score] <= cut, first = r[score] === best;
+        const r = rows[i], good = r[score] !== null && r[score] <= cut, first = r[score] === best;
         const ys = axes.map((a) => a.at(r[a.column]) + (a.listed ? jitter[i] : 0));
         p.line(axes.map((_, k) => k), ys, {stroke: first ? 'second' : good ? 'model' : 'faint', width: first ? 2.4 : 1, opacity: first ? 1 : good ? 0.55 : Math.max(0.12, Math.min(0.4, 30 / order.length))});
         axes.forEach((a, k) => p.target(k, ys[k], () => columns.map((c, n) => `${c.name}: ${typeof r[n] === 'number' ? say(r[n]) : r[n] ?? '–'}`).join('\n')));
