@@ -212,7 +212,8 @@ class GwasPage {
            {"methods", panels_},
            {"caption",
             "The band holds 95% of independent tests at each point. Variants "
-            "in linkage disequilibrium are no independent tests."}});
+            "in linkage disequilibrium are no independent tests. A p-value times a "
+            "number is cut at 1, so such points begin below the line."}});
     }
     add_null_model();
     add_provenance();
@@ -253,10 +254,7 @@ class GwasPage {
     auto panel = quantile_panel(scan, method.title, is_main ? traits : 1, inflation);
     if (!is_main && !panel.is_null()) {
       // The smallest p-value of several traits, times their number, is not uniform.
-      panel["subtitle"] =
-          "the smallest p-value of the traits times their number: at most 1, so below "
-          "the "
-          "line on the left";
+      panel["subtitle"] = "the smallest p-value of the traits, times their number";
     }
     if (!panel.is_null()) panels_.push_back(std::move(panel));
     auto section = manhattan_section(scan, loci, log_.threshold);

@@ -56,6 +56,17 @@ struct ScoredRuns {
   std::size_t score = 0;
 };
 
+void drop_other_scores(ScoredRuns& runs) {
+  auto& header = runs.results.header;
+  for (std::size_t c = header.size(); c-- > 0;) {
+    if (c == runs.score || !is_score(header[c])) continue;
+    const auto place = static_cast<std::ptrdiff_t>(c);
+    header.erase(header.begin() + place);
+    for (auto& row : runs.results.rows) row.erase(row.begin() + place);
+    runs.score -= c < runs.score;
+  }
+}
+
 // By every score that some runs have, the one of most runs first. Runs without any
 // stand with these.
 std::vector<ScoredRuns> runs_by_score(const Results& results) {
@@ -77,6 +88,7 @@ std::vector<ScoredRuns> runs_by_score(const Results& results) {
     });
     if (!is_scored && !all.empty()) all[0].results.rows.push_back(row);
   }
+  for (auto& runs : all) drop_other_scores(runs);
   return all;
 }
 

@@ -25,7 +25,7 @@ function sectionManhattan(host, data) {
   const genome = new Plot(box, {
     label: `Manhattan plot of ${say(data.tested)} variants, ${loci.length} loci`, height: 360, margin: {left: 40, right: 4},
     zoomed: (domain) => { range = domain; },
-    x: {domain: [0, span], label: 'chromosome', ticks: (d) => {
+    x: {domain: [-0.006 * span, 1.006 * span], label: 'chromosome', ticks: (d) => {
         const inside = chromosomes.filter((c) => c.start + c.length > d[0] && c.start < d[1]);
         if (d[1] - d[0] < span / 30) return niceTicks(d.map((v) => v - chromosomeAt((d[0] + d[1]) / 2).start), 6).map((v) => v + chromosomeAt((d[0] + d[1]) / 2).start);
         const least = (d[1] - d[0]) / Math.max((box.clientWidth || 900) / 20, 4);

@@ -12,6 +12,9 @@ function sectionGroups(host, data) {
   }
   const box = figure(host, null);
   const sizes = groups.map((g) => g.size);
+  // Groups of one size beside each other.
+  const crowded = groups.length > 3 * new Set(sizes).size;
+  const places = sizes.map((size, i) => (crowded ? size * (1 + 0.09 * ((i * 0.618) % 1 - 0.5)) : size));
   const plot = new Plot(box, {
     label: `Learned correlation of ${groups.length} groups against their size`, height: 360,
     x: {domain: [Math.min(...sizes) / 1.15, Math.max(...sizes) * 1.15], log: true, label: data.size_label || 'rows of the group'},
@@ -19,11 +22,11 @@ function sectionGroups(host, data) {
     draw(p) {
       if (Number.isFinite(typical())) p.rule({y: typical(), text: `typical ρ ${say(typical(), 3)}`, anchor: 'end'});
       const many = groups.length > 150;
-      for (const g of groups) if (interval(g)) p.interval(g.low, g.high, g.size, {stroke: 'faint', opacity: many ? 0.35 : 0.7});
-      p.dots(sizes, groups.map(rho), {fill: 'model', radius: many ? 2.2 : 3.4, opacity: many ? 0.6 : 0.9});
-      for (const g of groups) {
-        p.target(g.size, rho(g), `${g.name}\n${say(g.size)} rows\nρ ${say(rho(g), 3)}${interval(g) ? `, 95% interval ${say(g.low, 3)} to ${say(g.high, 3)}` : ''}`);
-      }
+      groups.forEach((g, i) => { if (interval(g)) p.interval(g.low, g.high, places[i], {stroke: 'faint', opacity: many ? 0.35 : 0.7}); });
+      p.dots(places, groups.map(rho), {fill: 'model', radius: many ? 2.2 : 3.4, opacity: many ? 0.6 : 0.9});
+      groups.forEach((g, i) => {
+        p.target(places[i], rho(g), `${g.name}\n${say(g.size)} rows\nρ ${say(rho(g), 3)}${interval(g) ? `, 95% interval ${say(g.low, 3)} to ${say(g.high, 3)}` : ''}`);
+      });
     }});
   caption(host, data.caption);
   numbers(host, [{name: 'group', text: true}, {name: 'rows'}, {name: latents.length ? 'mean ρ' : 'ρ', digits: 3}, ...latents.map((l) => ({name: l.name, digits: 3})),
