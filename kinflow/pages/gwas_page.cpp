@@ -205,7 +205,8 @@ class GwasPage {
            {"methods", panels_},
            {"caption",
             "The band holds 95% of independent tests at each point. Variants "
-            "in linkage disequilibrium are no independent tests."}});
+            "in linkage disequilibrium are no independent tests. A p-value times a "
+            "number is cut at 1, so such points begin below the line."}});
     }
     add_null_model();
     add_provenance();
@@ -272,8 +273,9 @@ class GwasPage {
           fact("smallest p", p_in_prose(scan.kept.front().log10_p), "of all variants"));
     }
     if (std::isfinite(inflation)) {
-      facts.push_back(fact("inflation", fmt::format("{:.3f}", inflation),
-                           "1 without any association"));
+      facts.push_back(
+          fact("inflation", fmt::format("{:.3f}", inflation),
+               "median test statistic over that of chance; 1 without any association"));
     }
     std::vector<std::string> names;
     for (const auto& name : scan.columns) {
@@ -289,7 +291,7 @@ class GwasPage {
             tested, listed(names), traits > 1 ? " at once" : "")}));
     words.push_back(words_under(
         "What was found",
-        {loci.rows.empty() ? fmt::format("No variant has a p-value up to {}.",
+        {loci.rows.empty() ? fmt::format("No variant reaches the threshold of p = {}.",
                                          p_in_prose(-std::log10(log_.threshold)))
                            : fmt::format("{} with p-values up to {}.",
                                          loci.rows.size() == 1
@@ -321,10 +323,11 @@ class GwasPage {
         document_["words"].push_back(words_under(
             "How the traits are inherited",
             {shares.size() == 1
-                 ? fmt::format("{:.0f}% of the variance goes with the relationship.",
+                 ? fmt::format("{:.0f}% of the variance goes with the relationship of "
+                               "the people.",
                                100 * *low)
                  : fmt::format("Between {:.0f}% and {:.0f}% of the variance of a trait "
-                               "goes with the relationship.",
+                               "goes with the relationship of the people.",
                                100 * *low, 100 * *high)}));
       } else {
         add_watch("missing", last_name(prefix_) +
@@ -367,7 +370,12 @@ class GwasPage {
 
 }  // namespace
 
-bool is_gwas(const std::string& prefix) { return tests_of(prefix).has_value(); }
+bool is_gwas(const std::string& prefix) {
+  std::error_code ignored;
+  return tests_of(prefix) || tests_of(prefix + ".single") ||
+         std::filesystem::exists(prefix + ".loci.tsv", ignored) ||
+         std::filesystem::exists(prefix + ".null.tsv", ignored);
+}
 
 nlohmann::json gwas_page(const std::string& prefix, std::int64_t threads) {
   return GwasPage(prefix, threads).make();

@@ -248,17 +248,25 @@ nlohmann::json manhattan_section(const GwasScan& scan, const LociTable& loci,
     auto region = region_of(scan, peak, traits);
     if (region.is_null()) continue;
     rows.push_back({regions.size() + 1, peak.id, scan.chromosomes[peak.chromosome],
-                    peak.position, p_in_prose(peak.log10_p), rounded(peak.log10_p),
-                    has_loci ? nlohmann::json(peak.members) : nlohmann::json()});
+                    peak.position, p_in_prose(peak.log10_p), rounded(peak.log10_p)});
+    if (has_loci) rows.back().push_back(peak.members);
     regions.push_back(std::move(region));
   }
   std::string caption = fmt::format(
       "{} variants. The {} with the smallest p-values are drawn one by one; of the "
       "others every spot that has one is filled.",
-      with_commas(static_cast<double>(scan.tested)), top.size());
+      with_commas(static_cast<double>(scan.tested)),
+      with_commas(static_cast<double>(top.size())));
   if (in_all > kMostLoci) {
     caption += fmt::format(" Regions of the first {} of {} loci.", kMostLoci, in_all);
   }
+  auto columns = nlohmann::json::array({{{"name", "no."}},
+                                        {{"name", "variant"}, {"text", true}},
+                                        {{"name", "chromosome"}, {"text", true}},
+                                        {{"name", "position"}, {"digits", 12}},
+                                        {{"name", "p"}, {"text", true}},
+                                        {{"name", "\u2212log\u2081\u2080 p"}}});
+  if (has_loci) columns.push_back({{"name", "further variants"}});
   return {{"type", "manhattan"},
           {"title", "Along the genome"},
           {"short", "Genome"},
@@ -278,14 +286,7 @@ nlohmann::json manhattan_section(const GwasScan& scan, const LociTable& loci,
           {"traits", traits},
           {"loci", regions},
           {"loci_title", has_loci ? "Loci" : "The highest peaks"},
-          {"loci_columns",
-           {{{"name", "no."}},
-            {{"name", "variant"}, {"text", true}},
-            {{"name", "chromosome"}, {"text", true}},
-            {{"name", "position"}, {"digits", 12}},
-            {{"name", "p"}, {"text", true}},
-            {{"name", "\u2212log\u2081\u2080 p"}},
-            {{"name", "further variants"}}}},
+          {"loci_columns", columns},
           {"loci_rows", rows},
           {"caption", caption}};
 }

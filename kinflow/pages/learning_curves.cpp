@@ -164,10 +164,10 @@ nlohmann::json section_of(const History& history, const nlohmann::json& record) 
     series.push_back(std::move(one));
   }
   const bool is_of_images = text_at(record, "/kind") == "images";
-  std::string caption =
-      "A dot marks the epoch whose weights were kept: the lowest score of rows that "
-      "the "
-      "flow had not seen.";
+  std::string caption = fmt::format(
+      "A dot marks the epoch whose weights were kept: the lowest score of {} that the "
+      "flow had not seen.",
+      is_of_images ? "images" : "rows");
   if (static_cast<double>(in_all) > static_cast<double>(kMostOtherCurves)) {
     caption += fmt::format(" Of {} flows that were not kept {} are shown.", in_all,
                            kMostOtherCurves);
@@ -176,8 +176,8 @@ nlohmann::json section_of(const History& history, const nlohmann::json& record) 
       {"type", "curves"},
       {"title", "Learning curves"},
       {"lead",
-       "How the flows came to what they are, epoch by epoch. Lower is better; a "
-       "curve that rises again has begun to learn rows by heart."},
+       "The score of every flow after each epoch of the training. Lower is better; a "
+       "curve that rises again shows overfitting."},
       {"folds", history.has_folds},
       {"held_out_text", is_of_images ? "Validation images" : "Held-out rows"},
       {"score_label", score_name(history.score, is_of_images)},

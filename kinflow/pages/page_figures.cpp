@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -23,6 +24,7 @@ using nlohmann::json;
 // The colours of the page's script.
 constexpr Color kModelBlue{0, 114, 178};
 constexpr Color kSecondOrange{213, 94, 0};
+constexpr Color kLightBlue{86, 167, 216};
 constexpr Color kFaintGrey{134, 141, 151};
 
 std::vector<double> numbers(const json& list) {
@@ -119,7 +121,11 @@ PageFigure pairs(const json& s) {
 }
 
 PageFigure latents(const json& s) {
-  PageFigure figure{.options = {.columns = 3, .panel_width = 160, .panel_height = 150}};
+  // The latents as they are above those without the dependence.
+  const auto columns = std::min<std::size_t>(s["names"].size(), 3);
+  PageFigure figure{.options = {.columns = static_cast<int>(columns),
+                                .panel_width = 160,
+                                .panel_height = 150}};
   for (const auto& [key, what] :
        {std::pair{"before", "as the flow gives it"},
         std::pair{"after", "with the dependence taken out"}}) {
@@ -194,6 +200,31 @@ PageFigure groups(const json& s) {
           .options = {.columns = 1, .panel_width = 420, .panel_height = 190}};
 }
 
+PageFigure latents_strength(const json& s) {
+  Points points{.color = kModelBlue, .radius = 2};
+  Intervals errors{.color = kModelBlue};
+  Ticks ticks;
+  for (const auto& latent : s["latents"]) {
+    points.x.push_back(static_cast<double>(points.x.size() + 1));
+    points.y.push_back(latent["value"].get<double>());
+    errors.x.push_back(points.x.back());
+    const bool is_known = latent["low"].is_number() && latent["high"].is_number();
+    errors.low.push_back(is_known ? latent["low"].get<double>() : std::nan(""));
+    errors.high.push_back(is_known ? latent["high"].get<double>() : std::nan(""));
+    ticks.positions.push_back(points.x.back());
+    ticks.labels.push_back(latent["name"]);
+  }
+  const auto count = static_cast<double>(points.x.size());
+  return {.panels = {{.title = s["title"],
+                      .x_label = "latent",
+                      .y_label = s["parameter"],
+                      .x = Limits{0.5, count + 0.5},
+                      .y = Limits{0, 1},
+                      .x_ticks = ticks,
+                      .layers = {errors, points}}},
+          .options = {.columns = 1, .panel_width = 320, .panel_height = 180}};
+}
+
 PageFigure likelihood(const json& s) {
   return {.panels = {{.title = s["title"],
                       .x_label = s["parameter"],
@@ -236,14 +267,22 @@ PageFigure curves(const json& s) {
 
 PageFigure manhattan(const json& s) {
   const auto bytes = unpacked_bytes(s["cells"]);
-  Points cells{.color = kModelBlue, .radius = 0.6},
-      top{.color = kModelBlue, .radius = 0.9},
-      loci{.color = kSecondOrange, .radius = 2.4};
+  // Chromosomes take turns.
+  std::array<Points, 2> cells, top;
+  for (const std::size_t turn : {0, 1}) {
+    cells[turn] = {.color = turn == 0 ? kModelBlue : kLightBlue, .radius = 0.6};
+    top[turn] = {.color = cells[turn].color, .radius = 0.9};
+  }
+  Points loci{.color = kSecondOrange, .radius = 2.4};
+  std::vector<double> starts;
+  for (const auto& one : s["chromosomes"]) starts.push_back(one["start"]);
+  const double width = s["cell_width"], height = s["cell_height"];
   for (std::size_t i = 0; i + 3 < bytes.size(); i += 4) {
-    cells.x.push_back((bytes[i] + 256.0 * bytes[i + 1]) *
-                      s["cell_width"].get<double>());
-    cells.y.push_back((bytes[i + 2] + 256.0 * bytes[i + 3] + 0.5) *
-                      s["cell_height"].get<double>());
+    const double x = (bytes[i] + 256.0 * bytes[i + 1]) * width;
+    const auto next = std::upper_bound(starts.begin(), starts.end(), x);
+    auto& own = cells[static_cast<std::size_t>(next - starts.begin() + 1) % 2];
+    own.x.push_back(x);
+    own.y.push_back((bytes[i + 2] + 256.0 * bytes[i + 3] + 0.5) * height);
   }
   Ticks ticks;
   const auto start_of = [&](const json& one) {
@@ -257,8 +296,9 @@ PageFigure manhattan(const json& s) {
     ticks.labels.push_back(one["name"]);
   }
   for (const auto& one : s["top"]) {
-    top.x.push_back(start_of(one));
-    top.y.push_back(one["log10_p"]);
+    auto& own = top[one["chromosome"].get<std::size_t>() % 2];
+    own.x.push_back(start_of(one));
+    own.y.push_back(one["log10_p"]);
   }
   for (const auto& one : s["loci"]) {
     loci.x.push_back(start_of(one));
@@ -272,7 +312,7 @@ PageFigure manhattan(const json& s) {
                       .y_label = "-log10 p",
                       .x = Limits{0, span},
                       .x_ticks = ticks,
-                      .layers = {cells, top,
+                      .layers = {cells[0], cells[1], top[0], top[1],
                                  Series{.x = {0, span},
                                         .y = {threshold, threshold},
                                         .color = kSecondOrange,
@@ -378,10 +418,19 @@ PageFigure prd(const json& s) {
 
 std::vector<PageFigure> page_figures(const json& document) {
   static const std::map<std::string, std::function<PageFigure(const json&)>> kMakers = {
-      {"density", density},   {"pairs", pairs},         {"latents", latents},
-      {"adjusted", adjusted}, {"groups", groups},       {"likelihood", likelihood},
-      {"curves", curves},     {"manhattan", manhattan}, {"quantiles", quantiles},
-      {"maps", maps},         {"recovered", recovered}, {"prd", prd}};
+      {"density", density},
+      {"pairs", pairs},
+      {"latents", latents},
+      {"adjusted", adjusted},
+      {"groups", groups},
+      {"likelihood", likelihood},
+      {"curves", curves},
+      {"manhattan", manhattan},
+      {"quantiles", quantiles},
+      {"latents_strength", latents_strength},
+      {"maps", maps},
+      {"recovered", recovered},
+      {"prd", prd}};
   std::vector<PageFigure> figures;
   int number = 0;
   for (const auto& section : document["sections"]) {

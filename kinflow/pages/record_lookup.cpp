@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -110,8 +111,12 @@ std::string in_prose(double value, int digits) {
 std::string p_in_prose(double log10_p) {
   if (!std::isfinite(log10_p)) return "?";
   if (log10_p < 3) return fmt::format("{:.2g}", std::pow(10, -log10_p));
-  const double exponent = std::ceil(log10_p);
-  const double mantissa = std::pow(10, exponent - log10_p);
+  double exponent = std::ceil(log10_p);
+  double mantissa = std::pow(10, exponent - log10_p);
+  if (mantissa >= 9.95) {  // 9.96e-4 is 1.0e-3
+    mantissa /= 10;
+    --exponent;
+  }
   std::string power;
   for (const char digit : fmt::format("{:.0f}", exponent)) {
     static constexpr const char* kDigits[] = {"\u2070", "\u00b9", "\u00b2", "\u00b3",
@@ -119,7 +124,7 @@ std::string p_in_prose(double log10_p) {
                                               "\u2078", "\u2079"};
     power += kDigits[digit - '0'];
   }
-  return fmt::format("{:.1f} \u00d7 10\u207b{}", mantissa, power);
+  return fmt::format("{:.1f}\u00a0\u00d7\u00a010\u207b{}", mantissa, power);
 }
 
 std::string listed(const std::vector<std::string>& names, std::size_t most) {
@@ -134,6 +139,13 @@ std::string listed(const std::vector<std::string>& names, std::size_t most) {
     text += fmt::format(" and {} more", names.size() - shown);
   }
   return text;
+}
+
+std::string name_in_quotes(const std::string& name) {
+  const bool is_plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 128;
+  });
+  return is_plain ? "\u2018" + name + "\u2019" : "\u2018\u2068" + name + "\u2069\u2019";
 }
 
 std::string last_name(const std::string& path) {

@@ -37,6 +37,8 @@ std::string in_prose(double value, int digits = 3);
 std::string p_in_prose(double log10_p);
 /// "a, b and c"; beyond `most` "a, b and 5 more".
 std::string listed(const std::vector<std::string>& names, std::size_t most = 6);
+/// A name in quotation marks, which does not turn around what follows it.
+std::string name_in_quotes(const std::string& name);
 /// "train.csv" of a path.
 std::string last_name(const std::string& path);
 

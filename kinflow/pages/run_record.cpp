@@ -12,6 +12,7 @@
 #include "kinflow/core/version.h"
 #include "kinflow/pages/record_lookup.h"
 #include "kinflow/pages/repeat_command.h"
+#include "kinflow/pages/strength_words.h"
 
 namespace kinflow {
 namespace {
@@ -25,26 +26,6 @@ const nlohmann::json& request_of(const RunRecord& run) {
   return found != run.record.end() ? *found : kNone;
 }
 
-std::string dependence_in_words(const nlohmann::json& request) {
-  std::vector<std::string> parts;
-  const auto group = text_at(request, "/dependence/group");
-  if (!group.empty()) parts.push_back("groups of \u2018" + group + "\u2019");
-  for (const auto& file : texts_at(request, "/dependence/relationships")) {
-    parts.push_back("the relationships of " + last_name(file));
-  }
-  if (const auto file = text_at(request, "/dependence/components"); !file.empty()) {
-    parts.push_back("the principal components of " + last_name(file));
-  }
-  if (text_at(request, "/dependence/time_kernel", "none") != "none") {
-    parts.push_back("the time \u2018" + text_at(request, "/dependence/time") +
-                    "\u2019");
-  }
-  if (flag_at(request, "/dependence/unstructured")) {
-    parts.push_back("a correlation of their own for every pair");
-  }
-  return parts.empty() ? "" : listed(parts);
-}
-
 std::string plural(double count, const std::string& one) {
   return with_commas(count) + " " + one + (count == 1 ? "" : "s");
 }
@@ -56,7 +37,7 @@ std::vector<std::string> fitted(const RunRecord& run) {
   const auto asked = texts_at(request, "/data/columns");
   const auto rows = number_at(run.record, "/result/train_rows");
   auto names = columns.empty() ? asked : columns;
-  for (auto& name : names) name = "\u2018" + name + "\u2019";
+  for (auto& name : names) name = name_in_quotes(name);
   const auto folds = number_at(run.record, "/result/cross_validation/folds");
   auto text = fmt::format(
       "The distribution of {}{}, from {} of {}.",
@@ -91,78 +72,6 @@ std::vector<std::string> fitted(const RunRecord& run) {
   return lines;
 }
 
-std::vector<std::string> strength(const RunRecord& run) {
-  const auto& request = request_of(run);
-  const auto depends = dependence_in_words(request);
-  if (depends.empty()) {
-    return {
-        "Rows were taken as independent. Where they are not, the model leans "
-        "towards groups with many rows."};
-  }
-  std::vector<std::string> lines{"Rows depend on each other by " + depends + "."};
-  const auto inference = found_at(run.record, "/result/inference");
-  const auto estimates = found_at(inference, "/estimates");
-  const bool are_groups =
-      estimates.size() > 1 && text_at(request, "/dependence/relationships/0").empty() &&
-      text_at(request, "/dependence/time_kernel", "none") == "none" &&
-      !text_at(request, "/dependence/group").empty();
-  if (estimates.is_array() && !estimates.empty() && estimates.size() <= 4 &&
-      !are_groups) {
-    for (const auto& one : estimates) {
-      const auto name = text_at(one, "/parameter");
-      auto line = fmt::format("{} is {}",
-                              name == "lambda" ? "\u03bb"
-                              : name == "rho"  ? "\u03c1"
-                                               : name,
-                              in_prose(number_at(one, "/estimate")));
-      const double low = number_at(one, "/low"), high = number_at(one, "/high");
-      if (std::isfinite(low) && std::isfinite(high)) {
-        line += fmt::format(" (95% from {} to {})", in_prose(low), in_prose(high));
-      }
-      if (name == "lambda") {
-        line +=
-            ": the share of the variance that a row does not have in common with "
-            "the rows it is related to";
-      }
-      lines.push_back(line + ".");
-    }
-  } else if (estimates.is_array() && !estimates.empty()) {
-    std::vector<double> values;
-    for (const auto& one : estimates) {
-      const double value = number_at(one, "/estimate");
-      if (std::isfinite(value)) values.push_back(value);
-    }
-    std::sort(values.begin(), values.end());
-    if (!values.empty()) {
-      const auto at = [&](double share) {
-        return values[static_cast<std::size_t>(share *
-                                               static_cast<double>(values.size() - 1))];
-      };
-      lines.push_back(fmt::format(
-          "Each of {} groups has a correlation \u03c1 of its own: half of them lie "
-          "between {} and {} (0: rows of a group are no more alike than others; 1: "
-          "they "
-          "are the same).",
-          values.size(), in_prose(at(0.25), 2), in_prose(at(0.75), 2)));
-    }
-  }
-  const double log10_p = number_at(inference, "/independence_test/log10_p");
-  const double p = number_at(inference, "/independence_test/p_value");
-  if (std::isfinite(log10_p) || std::isfinite(p)) {
-    const double size = std::isfinite(log10_p) ? log10_p : -std::log10(p);
-    lines.push_back(
-        fmt::format("That rows are independent is {}: p = {} in a "
-                    "likelihood-ratio test.",
-                    size > 3     ? "not tenable"
-                    : size > 1.3 ? "doubtful"
-                                 : "possible",
-                    p_in_prose(size)));
-  } else if (const auto why = text_at(inference, "/why_no_test"); !why.empty()) {
-    lines.push_back("There is no test of independence: " + why + ".");
-  }
-  return lines;
-}
-
 void watch_numbers(const RunRecord& run, nlohmann::json& watch) {
   const auto& request = request_of(run);
   const auto validated = found_at(run.record, "/result/cross_validation");
@@ -171,15 +80,18 @@ void watch_numbers(const RunRecord& run, nlohmann::json& watch) {
   const bool depends = !dependence_in_words(request).empty();
   if (units < kFewUnits) {
     watch.push_back(watch_line(
-        "warn", fmt::format("Rows hang together in only {:.0f} units. The score, its "
-                            "error and the strength of the dependence rest on few.",
-                            units)));
+        "warn",
+        fmt::format("The rows fall into only {:.0f} units that are "
+                    "independent of each other: the score, its standard error and "
+                    "the strength of the dependence are uncertain.",
+                    units)));
   }
   if (depends && worth < kSmallWorth) {
     watch.push_back(watch_line(
         "warn",
-        fmt::format("For where the population lies, the rows are worth {} independent "
-                    "ones (\u03ba). Its centre is known no better than that.",
+        fmt::format("For the mean of the population, the rows are worth only {} "
+                    "independent ones (\u03ba): its location is known no better than "
+                    "from so many.",
                     in_prose(worth))));
   }
   const double best = number_at(run.record, "/result/best_epoch"),
@@ -246,7 +158,7 @@ void add_score(const RunRecord& run, nlohmann::json& facts) {
   if (std::isfinite(nll)) {
     facts.push_back(fact(
         "cross-validated NLL", fmt::format("{:.3f}", nll),
-        fmt::format("\u00b1 {} nats a row, by {} units held out in {:.0f} folds",
+        fmt::format("nats a row, standard error {}; {} units held out in {:.0f} folds",
                     in_prose(number_at(result, "/cross_validation/standard_error"), 2),
                     with_commas(number_at(result, "/cross_validation/units")),
                     number_at(result, "/cross_validation/folds"))));
@@ -296,7 +208,8 @@ void add_image_words(const RunRecord& run, nlohmann::json& document) {
 void add_table_words(const RunRecord& run, nlohmann::json& document) {
   auto& words = document["words"];
   words.push_back(words_under("What was fitted", fitted(run)));
-  words.push_back(words_under("How strong the dependence is", strength(run)));
+  words.push_back(
+      words_under("How strong the dependence is", strength_in_words(run.record)));
   const auto result = found_at(run.record, "/result");
   const double rows = number_at(result, "/train_rows"),
                worth = number_at(result, "/cross_validation/worth_of_rows");
@@ -304,12 +217,12 @@ void add_table_words(const RunRecord& run, nlohmann::json& document) {
     document["facts"].push_back(
         fact("rows", with_commas(rows),
              std::isfinite(worth)
-                 ? fmt::format("worth {} independent ones (\u03ba)", in_prose(worth))
+                 ? fmt::format("worth {} independent rows (\u03ba)", in_prose(worth))
                  : ""));
   }
 }
 
-std::string when_changed(const RunRecord& run) {
+std::string time_taken(const RunRecord& run) {
   const double seconds = number_at(run.record, "/seconds");
   if (!std::isfinite(seconds)) return "";
   if (seconds < 90) return fmt::format("{:.1f} s", seconds);
@@ -330,8 +243,10 @@ void add_provenance(const RunRecord& run, nlohmann::json& document) {
                    (text_at(record, "/data_hash").empty()
                         ? ""
                         : "  " + text_at(record, "/data_hash")));
-  add("validation", text_at(record, "/request/data/valid_table") + "  " +
-                        text_at(record, "/valid_hash"));
+  const auto valid = text_at(record, "/request/data/valid_table");
+  const auto valid_hash = text_at(record, "/valid_hash");
+  add("validation",
+      valid + (valid.empty() || valid_hash.empty() ? "" : "  ") + valid_hash);
   const auto hashes = found_at(record, "/dependence_hashes");
   if (hashes.is_object()) {
     for (const auto& [path, hash] : hashes.items()) {
@@ -340,7 +255,7 @@ void add_provenance(const RunRecord& run, nlohmann::json& document) {
   }
   const double seed = number_at(record, "/request/train/seed");
   if (std::isfinite(seed)) add("seed", fmt::format("{:.0f}", seed));
-  add("time", when_changed(run));
+  add("time taken", time_taken(run));
   document["options"] = flattened(found_at(record, "/request"));
   if (run.record.contains("request")) {
     document["commands"] = {run.is_of_images
@@ -424,11 +339,12 @@ nlohmann::json run_document(const RunRecord& run) {
   if (run.is_of_images) {
     add_image_words(run, document);
   } else {
-    document["subtitle"] = fmt::format(
-        "{}{}", last_name(text_at(request_of(run), "/data/table", "")),
-        dependence_in_words(request_of(run)).empty()
-            ? ", rows as independent"
-            : ", rows that depend by " + dependence_in_words(request_of(run)));
+    document["subtitle"] =
+        fmt::format("{}{}", last_name(text_at(request_of(run), "/data/table", "")),
+                    dependence_in_words(request_of(run)).empty()
+                        ? ", rows taken as independent"
+                        : ", rows that depend on each other through " +
+                              dependence_in_words(request_of(run)));
     add_table_words(run, document);
   }
   if (run.is_finished()) watch_numbers(run, document["watch"]);

@@ -95,7 +95,8 @@ nlohmann::json scores_section(const std::string& path) {
 
 bool is_study(const std::string& directory) {
   std::error_code ignored;
-  return std::filesystem::exists(directory + "/study.json", ignored);
+  return std::filesystem::exists(directory + "/study.json", ignored) ||
+         std::filesystem::exists(directory + "/scores.csv", ignored);
 }
 
 nlohmann::json study_page(const std::string& directory) {

@@ -50,20 +50,46 @@ Results read_results(const std::string& path) {
 
 bool is_score(const std::string& name) { return name.rfind("valid_", 0) == 0; }
 
-// The score that most runs have.
-std::size_t score_column(const Results& results) {
-  std::size_t best = results.header.size(), most = 0;
+/// Runs with one score. Scores of other names are no match for it.
+struct ScoredRuns {
+  Results results;
+  std::size_t score = 0;
+};
+
+void drop_other_scores(ScoredRuns& runs) {
+  auto& header = runs.results.header;
+  for (std::size_t c = header.size(); c-- > 0;) {
+    if (c == runs.score || !is_score(header[c])) continue;
+    const auto place = static_cast<std::ptrdiff_t>(c);
+    header.erase(header.begin() + place);
+    for (auto& row : runs.results.rows) row.erase(row.begin() + place);
+    runs.score -= c < runs.score;
+  }
+}
+
+// By every score that some runs have, the one of most runs first. Runs without any
+// stand with these.
+std::vector<ScoredRuns> runs_by_score(const Results& results) {
+  std::vector<ScoredRuns> all;
   for (std::size_t c = 0; c < results.header.size(); ++c) {
     if (!is_score(results.header[c])) continue;
-    const auto count = static_cast<std::size_t>(
-        std::count_if(results.rows.begin(), results.rows.end(),
-                      [&](const auto& row) { return row[c].is_number(); }));
-    if (best == results.header.size() || count > most) {
-      best = c;
-      most = count;
+    ScoredRuns runs{.results = {.header = results.header, .rows = {}}, .score = c};
+    for (const auto& row : results.rows) {
+      if (row[c].is_number()) runs.results.rows.push_back(row);
     }
+    if (!runs.results.rows.empty()) all.push_back(std::move(runs));
   }
-  return best;
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return a.results.rows.size() > b.results.rows.size();
+  });
+  for (const auto& row : results.rows) {
+    const bool is_scored = std::any_of(all.begin(), all.end(), [&](const auto& runs) {
+      return row[runs.score].is_number();
+    });
+    if (!is_scored && !all.empty()) all[0].results.rows.push_back(row);
+  }
+  for (auto& runs : all) drop_other_scores(runs);
+  return all;
 }
 
 std::string name_of_column(const std::string& name) {
@@ -116,7 +142,8 @@ nlohmann::json effects_section(const Results& results,
   if (rows.empty()) return {};
   return {{"type", "table"},
           {"title", "Option by option"},
-          {"lead", "The best and the middle score of all runs with a value."},
+          {"lead",
+           "The best and the median score of all runs with this value of the option."},
           {"columns",
            {{{"name", "option"}, {"text", true}},
             {{"name", "value"}, {"text", true}},
@@ -150,36 +177,21 @@ void add_best(const Results& results, std::size_t score, nlohmann::json& documen
   }
   document["words"].push_back(words_under(
       "Which run is best",
-      {fmt::format("Run {} has the lowest score: {}.",
+      {fmt::format("Run {} has the lowest {}: {}.",
                    (*best)[0].is_number() ? in_prose((*best)[0].get<double>(), 7)
                                           : std::string("?"),
-                   listed(options, 20)),
-       "Its score is the lowest of many, and so a little too low: score the model "
-       "\u2018best\u2019 on rows that have not chosen it."}));
+                   name_of_column(results.header[score]), listed(options, 20)),
+       "Its score is the lowest of many, and so a little too low: score its model on "
+       "rows that have not chosen it."}));
 }
 
-void add_runs(const std::string& path, nlohmann::json& document) {
-  auto results = read_results(path);
-  const auto score = score_column(results);
-  if (results.rows.empty() || score == results.header.size()) {
-    throw std::runtime_error("results.csv holds no finished run yet");
-  }
-  const auto status = static_cast<std::size_t>(
-      std::find(results.header.begin(), results.header.end(), "status") -
-      results.header.begin());
-  double failed = 0;
-  for (const auto& row : results.rows) {
-    failed += status < row.size() && row[status] != "finished";
-  }
-  document["facts"].push_back(
-      fact("runs", with_commas(static_cast<double>(results.rows.size())),
-           failed > 0 ? with_commas(failed) + " failed" : "all finished"));
-  if (failed > 0) {
-    document["watch"].push_back(
-        watch_line("warn", with_commas(failed) + " runs failed; the table says why."));
-  }
+// The parallel coordinates and the table of runs with one score, and its options.
+void add_scored(ScoredRuns runs, bool is_only_score, nlohmann::json& document) {
+  auto& results = runs.results;
+  const auto score = runs.score;
   add_best(results, score, document);
-  std::string caption = "Scores above the ninth tenth are drawn at the top.";
+  std::string caption =
+      "The highest tenth of the scores is drawn at the top of its axis.";
   if (results.rows.size() > kMostRuns) {
     std::stable_sort(results.rows.begin(), results.rows.end(),
                      [&](const auto& a, const auto& b) {
@@ -194,21 +206,27 @@ void add_runs(const std::string& path, nlohmann::json& document) {
   }
   const auto axes = axes_of(results, score);
   auto columns = nlohmann::json::array();
-  for (const auto& name : results.header) {
-    columns.push_back({{"name", name_of_column(name)},
-                       {"digits", 6},
-                       {"decimals", is_score(name)                ? 4
-                                    : name == "typical_parameter" ? 3
-                                                                  : 0}});
-  }
   for (std::size_t c = 0; c < results.header.size(); ++c) {
-    columns[c]["text"] =
-        std::any_of(results.rows.begin(), results.rows.end(),
-                    [&](const auto& row) { return row[c].is_string(); });
+    const auto& name = results.header[c];
+    columns.push_back(
+        {{"name", name_of_column(name)},
+         {"digits", 6},
+         {"decimals", is_score(name)                ? 4
+                      : name == "typical_parameter" ? 3
+                                                    : 0},
+         {"text", std::any_of(results.rows.begin(), results.rows.end(),
+                              [&](const auto& row) { return row[c].is_string(); })}});
   }
+  // What came of the options is no option.
+  auto outcomes = nlohmann::json::array({score});
+  for (const auto c : axes) {
+    if (results.header[c] == "typical_parameter") outcomes.push_back(c);
+  }
+  const auto of_score =
+      is_only_score ? "" : ": " + name_of_column(results.header[score]);
   document["sections"].push_back(
       {{"type", "sweep"},
-       {"title", "All runs at a glance"},
+       {"title", "All runs at a glance" + of_score},
        {"short", "Runs"},
        {"lead",
         "Every line is a run: the values of its options from left to right, and "
@@ -216,10 +234,46 @@ void add_runs(const std::string& path, nlohmann::json& document) {
        {"columns", columns},
        {"rows", results.rows},
        {"axes", axes},
+       {"outcomes", outcomes},
        {"score", score},
        {"caption", caption}});
   if (auto effects = effects_section(results, axes, score); !effects.is_null()) {
+    effects["title"] = effects["title"].get<std::string>() + of_score;
     document["sections"].push_back(std::move(effects));
+  }
+}
+
+void add_runs(const std::string& path, nlohmann::json& document) {
+  const auto results = read_results(path);
+  auto by_score = runs_by_score(results);
+  if (by_score.empty()) {
+    throw std::runtime_error("results.csv holds no finished run yet");
+  }
+  const auto status = static_cast<std::size_t>(
+      std::find(results.header.begin(), results.header.end(), "status") -
+      results.header.begin());
+  double failed = 0;
+  for (const auto& row : results.rows) {
+    failed += status < row.size() && row[status] != "finished";
+  }
+  document["facts"].push_back(
+      fact("runs", with_commas(static_cast<double>(results.rows.size())),
+           failed > 0 ? with_commas(failed) + " failed" : "all finished"));
+  if (failed > 0) {
+    document["watch"].push_back(
+        watch_line("warn", with_commas(failed) + (failed == 1 ? " run" : " runs") +
+                               " failed; the table says why."));
+  }
+  if (by_score.size() > 1) {
+    document["watch"].push_back(watch_line(
+        "warn",
+        "The runs have different scores, which say nothing about each other: held-out "
+        "rows that count alike, and held-out rows weighted by what they are worth. "
+        "Each "
+        "score has a section of its own."));
+  }
+  for (auto& runs : by_score) {
+    add_scored(std::move(runs), by_score.size() == 1, document);
   }
 }
 
@@ -227,7 +281,8 @@ void add_runs(const std::string& path, nlohmann::json& document) {
 
 bool is_sweep(const std::string& directory) {
   std::error_code ignored;
-  return std::filesystem::exists(directory + "/sweep.json", ignored);
+  return std::filesystem::exists(directory + "/sweep.json", ignored) ||
+         std::filesystem::exists(directory + "/results.csv", ignored);
 }
 
 nlohmann::json sweep_page(const std::string& directory) {

@@ -72,11 +72,13 @@ TEST(Report, IsWrittenByFitUnlessItIsNotWanted) {
   EXPECT_EQ(density["columns"][0], kHostileName);
   EXPECT_FALSE(page_section(page, "adjusted").is_null());
   EXPECT_FALSE(page_section(page, "latents").is_null());
-  EXPECT_EQ(page_section(page, "table")["rows"].size(), 40U);
+  const auto lowest = page_section(page, "table")["rows"];
+  ASSERT_EQ(lowest.size(), 40U);
   // Labels of groups are shown as they stand in the table.
-  EXPECT_NE(page_section(page, "groups")["groups"][0]["name"].get<std::string>().find(
-                "</script>"),
-            std::string::npos);
+  EXPECT_NE(lowest[0][1].get<std::string>().find("</script>"), std::string::npos);
+  // Which dependence was chosen stands before the learning curves.
+  const auto& sections = page["sections"];
+  EXPECT_EQ(sections[sections.size() - 2].value("short", ""), "Choice");
 
   const auto without =
       run(fit_of_page(table, folder.path("other")) + Arguments{"--no-report"});
@@ -108,6 +110,97 @@ TEST(Report, SaysWhatIsMissing) {
   std::ofstream(made + "/model.safetensors") << "nothing";
   EXPECT_NE(watch().find("The model is not there or cannot be read"),
             std::string::npos);
+}
+
+// Every number on the strength of latents and groups is that of `inspect`.
+TEST(Report, ShowsTheStrengthOfEachLatent) {
+  const TemporaryFolder folder;
+  const auto table = hostile_table(folder);
+  for (const std::string correlation : {"per-latent", "per-block-and-latent"}) {
+    const auto made = folder.path(correlation);
+    run_well(fit_of_page(table, made) +
+             Arguments{"--correlation", correlation, "--no-report"});
+    run_well({"report", made, "--out", folder.path("page.html"), "--overwrite"});
+    const auto page = page_data(folder.path("page.html"));
+    const auto outcome = run({"inspect", made, "--json"});
+    const auto dependence = nlohmann::json::parse(outcome.out)["dependence"];
+    const auto of_latents = page_section(page, "latents_strength")["latents"];
+    ASSERT_EQ(of_latents.size(), 2U) << correlation;
+    EXPECT_EQ(of_latents[0]["name"], "u1");
+    EXPECT_TRUE(of_latents[0]["low"].is_number());
+    const auto groups = page_section(page, "groups");
+    if (correlation == "per-latent") {
+      EXPECT_TRUE(groups.is_null());
+      continue;
+    }
+    ASSERT_EQ(groups["groups"].size(), 40U);
+    for (std::size_t i = 0; i < 40; ++i) {
+      EXPECT_NEAR(groups["groups"][i]["rho"], dependence["blocks"][i]["rho"], 1e-4);
+      EXPECT_NEAR(groups["groups"][i]["of_latents"][1],
+                  dependence["latents"][1]["blocks"][i]["rho"], 1e-3);
+    }
+  }
+}
+
+TEST(Report, OfOneCorrelationShowsItsLikelihood) {
+  const TemporaryFolder folder;
+  run_well(fit_of_page(hostile_table(folder), folder.path("run")) +
+           Arguments{"--correlation", "shared", "--no-report"});
+  run_well({"report", folder.path("run"), "--out", folder.path("page.html")});
+  const auto curve = page_section(page_data(folder.path("page.html")), "likelihood");
+  ASSERT_EQ(curve["log_likelihood"].size(), 99U);
+  // Of families that share most of one column: no correlation is far less likely.
+  EXPECT_LT(curve["log_likelihood"][0].get<double>(), -2);
+  ASSERT_TRUE(curve["interval"].is_array());
+  EXPECT_LT(curve["interval"][0], curve["estimate"]);
+  EXPECT_GT(curve["interval"][1], curve["estimate"]);
+}
+
+TEST(Report, OfAnEarlierVersionOpens) {
+  const TemporaryFolder folder;
+  const auto made = folder.path("run");
+  run_well(fit_of_page(hostile_table(folder), made) + Arguments{"--no-report"});
+  auto record = nlohmann::json::parse(content_of(made + "/run.json"));
+  for (const auto* key : {"cross_validation", "dependence_choice", "inference", "map",
+                          "members", "valid_score", "columns"}) {
+    record["result"].erase(key);
+  }
+  record.erase("dependence_hashes");
+  record.erase("seconds");
+  record["request"].erase("replicas");
+  for (const auto* key : {"per_latent", "relationship_by_position"}) {
+    record["request"]["dependence"].erase(key);
+  }
+  std::ofstream(made + "/run.json") << record;
+  std::filesystem::remove(made + "/held_out.csv");
+  run_well({"report", made, "--out", folder.path("page.html")});
+  const auto page = page_data(folder.path("page.html"));
+  for (const auto* type : {"density", "adjusted", "latents", "table", "curves"}) {
+    EXPECT_FALSE(page_section(page, type).is_null()) << type;
+  }
+  EXPECT_EQ(page["watch"].dump().find("cannot"), std::string::npos)
+      << page["watch"].dump();
+}
+
+TEST(Report, OfAnyBrokenFileIsAPage) {
+  const TemporaryFolder folder;
+  const auto made = folder.path("run");
+  run_well(fit_of_page(hostile_table(folder), made) + Arguments{"--no-report"});
+  for (const std::string name :
+       {"run.json", "metrics.csv", "held_out.csv", "model.safetensors"}) {
+    const auto path = made + "/" + name;
+    const auto whole = content_of(path);
+    for (const auto& content : {std::string(), whole.substr(0, whole.size() / 2),
+                                std::string("\xff\xfe\0{[,\n1,", 10)}) {
+      std::ofstream(path, std::ios::binary) << content;
+      run_well({"report", made, "--out", folder.path("page.html"), "--overwrite"});
+      const auto page = page_data(folder.path("page.html"));
+      EXPECT_NE((page["watch"].dump() + page["sections"].dump()).find("cannot"),
+                std::string::npos)
+          << name << ": " << content.size();
+    }
+    std::ofstream(path, std::ios::binary) << whole;
+  }
 }
 
 TEST(Report, SetsRunsBesideEachOther) {

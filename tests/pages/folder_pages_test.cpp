@@ -26,13 +26,38 @@ TEST(SweepPage, FindsTheAxesAndTheBestRun) {
   // The learning rate, the schedule, the strength and the score; not the seed.
   EXPECT_EQ(section["axes"], (nlohmann::json{1, 2, 7, 4}));
   EXPECT_EQ(section["score"], 4);
-  EXPECT_NE(document["words"].dump().find("Run 2 has the lowest score"),
+  EXPECT_NE(document["words"].dump().find("Run 2 has the lowest validation NLL"),
             std::string::npos);
-  EXPECT_NE(document["watch"].dump().find("1 runs failed"), std::string::npos);
+  EXPECT_NE(document["watch"].dump().find("1 run failed"), std::string::npos);
+}
+
+// A weighted score is no better or worse than one of rows that count alike.
+TEST(SweepPage, ScoresOfDifferentNamesAreNotCompared) {
+  const TemporaryFolder folder;
+  folder.write("sweep.json", "{}");
+  folder.write("results.csv",
+               "run,schedule,valid_nll_nats,valid_weighted_nll_nats,status\n"
+               "1,joint,,1.1,finished\n2,baseline,1.5,,finished\n"
+               "3,joint,,1.2,finished\n4,grid,,,failed\n");
+  const auto document = sweep_page(folder.path());
+  EXPECT_NE(document["watch"].dump().find("different scores"), std::string::npos);
+  const auto words = document["words"].dump();
+  EXPECT_NE(words.find("Run 1 has the lowest validation NLL, weighted"),
+            std::string::npos);
+  EXPECT_NE(words.find("Run 2 has the lowest validation NLL:"), std::string::npos);
+  std::vector<std::size_t> runs;
+  for (const auto& section : document["sections"]) {
+    if (section["type"] == "sweep") runs.push_back(section["rows"].size());
+  }
+  // The failed run stands with those of most.
+  EXPECT_EQ(runs, (std::vector<std::size_t>{3, 1}));
 }
 
 TEST(SweepPage, OfBrokenFilesSaysSo) {
   const TemporaryFolder folder;
+  EXPECT_FALSE(is_sweep(folder.path()));
+  folder.write("results.csv", "");
+  EXPECT_TRUE(is_sweep(folder.path()));
   for (const std::string text : {"", "a\n", "run,status\n1,finished\n", "a,b\n1\n"}) {
     folder.write("results.csv", text);
     const auto document = sweep_page(folder.path());

@@ -111,6 +111,10 @@ TEST(GwasPage, ShowsWhatThereIsAndTellsWhatIsMissing) {
   const TemporaryFolder folder;
   const auto prefix = folder.path("<b>study");
   EXPECT_FALSE(is_gwas(prefix));
+  folder.write("<b>study.loci.tsv", "LOCUS\n");
+  EXPECT_TRUE(is_gwas(prefix));
+  EXPECT_NE(gwas_page(prefix, 1)["watch"].dump().find("the tests are not known"),
+            std::string::npos);
   folder.write("<b>study.assoc.tsv", simulated_tests(3000, 7));
   EXPECT_TRUE(is_gwas(prefix));
   const auto document = gwas_page(prefix, 2);

@@ -45,7 +45,7 @@ TEST(RunRecord, TellsWhatToWatch) {
   folder.write("run.json", small_record().dump());
   const auto document = run_document(read_run_record(folder.path()));
   EXPECT_TRUE(mentions(document["watch"], "only 12 units"));
-  EXPECT_TRUE(mentions(document["watch"], "worth 20 independent"));
+  EXPECT_TRUE(mentions(document["watch"], "worth only 20 independent"));
   EXPECT_TRUE(mentions(document["watch"], "best epoch is 99 of 100"));
 }
 
@@ -92,6 +92,21 @@ TEST(RunRecord, OfAnythingMakesADocument) {
                        "run.json is not there"));
 }
 
+TEST(RunRecord, OfAnEarlierVersionLacksOnlyWhatItDoesNotHave) {
+  const TemporaryFolder folder;
+  auto record = small_record();
+  for (const auto* key : {"cross_validation", "columns"}) record["result"].erase(key);
+  record["result"]["valid_nll_nats"] = 1.25;
+  record["request"].erase("replicas");
+  folder.write("run.json", record.dump());
+  const auto document = run_document(read_run_record(folder.path()));
+  EXPECT_TRUE(mentions(document["facts"], "1.250"));
+  EXPECT_TRUE(mentions(document["words"], "the table\u2019s columns"));
+  EXPECT_FALSE(mentions(document["words"], "nan"));
+  EXPECT_FALSE(mentions(document["words"], "?"));
+  EXPECT_FALSE(mentions(document["provenance"], "validation"));
+}
+
 TEST(RepeatCommand, HasWhatIsNotTheDefaultAndQuotesWords) {
   EXPECT_EQ(repeat_fit_command(small_record(), "out"),
             "kinflow fit 'my table.csv' --group family --seed 7 --out out");
@@ -113,8 +128,9 @@ TEST(InProse, NumbersAsPeopleWriteThem) {
   EXPECT_EQ(in_prose(0.12345), "0.123");
   EXPECT_EQ(in_prose(25000), "25,000");
   EXPECT_EQ(p_in_prose(1), "0.1");
-  EXPECT_EQ(p_in_prose(778.2237), "6.0 \u00d7 10\u207b\u2077\u2077\u2079");
-  EXPECT_EQ(p_in_prose(8), "1.0 \u00d7 10\u207b\u2078");
+  EXPECT_EQ(p_in_prose(778.2237), "6.0\u00a0\u00d7\u00a010\u207b\u2077\u2077\u2079");
+  EXPECT_EQ(p_in_prose(8), "1.0\u00a0\u00d7\u00a010\u207b\u2078");
+  EXPECT_EQ(p_in_prose(3.001), "1.0\u00a0\u00d7\u00a010\u207b\u00b3");
   EXPECT_EQ(listed({"a", "b", "c"}), "a, b and c");
   EXPECT_EQ(listed({"a", "b", "c", "d"}, 3), "a, b and 2 more");
 }

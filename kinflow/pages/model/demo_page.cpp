@@ -77,10 +77,11 @@ nlohmann::json recovered_section(const Model& model, const nlohmann::json& truth
   const auto rho = found_at(truth, "/rho"), sizes = found_at(truth, "/block_sizes");
   auto groups = nlohmann::json::array();
   double squares = 0;
+  const auto correlations = model.dependence.mean_parameters();
   for (std::size_t i = 0; i < model.dependence.labels.size(); ++i) {
     const auto& label = model.dependence.labels[i];
     if (!rho.is_object() || !rho.contains(label) || !rho[label].is_number()) continue;
-    const double learned = model.dependence.parameters[i], real = rho[label];
+    const double learned = correlations[i], real = rho[label];
     squares += (learned - real) * (learned - real);
     groups.push_back({{"name", label},
                       {"truth", rounded(real, 4)},
@@ -94,7 +95,7 @@ nlohmann::json recovered_section(const Model& model, const nlohmann::json& truth
       {"short", "Correlations"},
       {"lead",
        "The rows were simulated, so the correlation within each group is "
-       "known. Larger groups tell more of theirs."},
+       "known. Large groups say more about theirs."},
       {"groups", groups},
       {"caption",
        fmt::format("{} groups with several rows; mean squared error {:.3f}. The fit "
@@ -201,14 +202,15 @@ void add_demo(const std::string& directory, nlohmann::json& document) {
                                      "nats above it, from the same table"));
   }
   if (ordinary > 0 && adjusted > 0) {
+    const double times = ordinary / adjusted;
     document["words"].push_back(words_under(
         "What this shows",
         {fmt::format(
             "From one table of {} dependent rows, an ordinary flow ends {:.2f} "
             "nats a row above the best that is possible. With the dependence "
-            "learned, {:.2f}: {:.0f} times nearer.",
+            "learned, {:.2f}{}.",
             with_commas(static_cast<double>(train.data.size(0))), ordinary, adjusted,
-            ordinary / adjusted)}));
+            times >= 1.5 ? fmt::format(": {:.0f} times nearer", times) : "")}));
     document["words"].push_back(words_under(
         "Why",
         {"A group of many alike rows counts as that many rows for an ordinary flow. It "

@@ -136,10 +136,14 @@ nlohmann::json prd_section(const ImageSet& real, const ImageModel& model,
              {"precision", precision}}}},
           {"caption",
            fmt::format("{} draws against {} {}, in the features {}. F8 {:.3f}, F1/8 "
-                       "{:.3f}; Frechet distance {:.3g} (no FID).",
+                       "{:.3f}; Frechet distance {:.3g} (no FID).{}",
                        distances.generated_images, distances.real_images, what,
                        distances.features, distances.prd.f_8, distances.prd.f_one_8th,
-                       distances.frechet)}};
+                       distances.frechet,
+                       std::max(distances.prd.f_8, distances.prd.f_one_8th) < 0.01
+                           ? " The curve lies in the lower left corner: hardly a draw "
+                             "looks like an image."
+                           : "")}};
 }
 
 std::optional<ImageSet> images_of(const RunRecord& run, const std::string& key,
@@ -191,6 +195,14 @@ void add_sheets(const RunRecord& run, const ImageModel& model,
       draws.pixels.size(0) >= kFewestCompared) {
     document["sections"].push_back(prd_section(
         *real, model, draws.pixels, valid ? "validation images" : "training images"));
+  } else {
+    document["sections"].push_back(
+        {{"title", "Precision and recall"},
+         {"missing",
+          fmt::format("Left out: they need {} draws and as many images, and {} draws "
+                      "were made in the time that a page takes. \u2018kinflow "
+                      "evaluate\u2019 computes them.",
+                      kFewestCompared, draws.pixels.size(0))}});
   }
 }
 

@@ -23,6 +23,7 @@ constexpr std::int64_t kPlottedLatents = 1200;
 // Pairs of rows below this correlation are not related.
 constexpr double kLeastRelated = 1e-3;
 constexpr std::size_t kBins = 14;
+constexpr std::int64_t kComparedColumns = 30;
 
 std::vector<double> as_numbers(const at::Tensor& values) {
   const auto whole = values.to(at::kDouble).contiguous();
@@ -55,12 +56,11 @@ std::optional<Whitened> whiten(const Model& model, const RunSample& sample,
   const auto covariances = laws.at(0).law->covariance(laws[0].parameters.cpu()).cpu();
   result.covariance = covariances.mean(0);
   const auto columns = latents.t().reshape({covariances.size(0), -1, latents.size(0)});
-  result.latents =
-      at::linalg_solve_triangular(at::linalg_cholesky(covariances),
-                                  columns.transpose(1, 2), /*upper=*/false)
-          .transpose(1, 2)
-          .reshape({latents.size(1), latents.size(0)})
-          .t();
+  result.latents = at::linalg_solve_triangular(at::linalg_cholesky(covariances),
+                                               columns.transpose(1, 2), /*upper=*/false)
+                       .transpose(1, 2)
+                       .reshape({latents.size(1), latents.size(0)})
+                       .t();
   return result;
 }
 
@@ -217,7 +217,7 @@ nlohmann::json adjusted_section(const Model& model, const RunSample& sample,
                                 double& before, double& after) {
   const auto bins = bin_pairs(whitened, latents, sample.related.unit);
   auto list = nlohmann::json::array();
-  double pairs = 0, sum_before = 0, sum_after = 0, weights_sum = 0;
+  double pairs = 0;
   for (std::size_t i = 0; i < bins.size(); ++i) {
     const auto& bin = bins[i];
     if (bin.pairs < 1) continue;
@@ -231,28 +231,28 @@ nlohmann::json adjusted_section(const Model& model, const RunSample& sample,
                     {"after_error", rounded(error_of(bin, 2, mean_after), 3)}});
     if (i == 0) continue;
     pairs += bin.pairs;
-    weights_sum += bin.model;
-    sum_before += r * bin.before;
-    sum_after += r * bin.after;
   }
   if (pairs == 0) {
     throw InputError("no two of the rows that are looked at are related");
   }
-  before = sum_before / weights_sum;
-  after = sum_after / weights_sum;
   auto weights = at::where(whitened.covariance > kLeastRelated, whitened.covariance,
                            at::zeros_like(whitened.covariance));
   weights.fill_diagonal_(0);
   const auto scores = normal_scores(sample.related.rows.data);
   auto columns = nlohmann::json::array();
-  for (std::int64_t c = 0; c < std::min<std::int64_t>(latents.size(1), 30); ++c) {
+  before = after = 0;
+  for (std::int64_t c = 0; c < latents.size(1); ++c) {
     const auto of = [&](const at::Tensor& from) {
-      return rounded(related_correlation(weights, from.select(1, c)), 4);
+      return related_correlation(weights, from.select(1, c));
     };
+    const double own_before = of(latents), own_after = of(whitened.latents);
+    before += own_before / static_cast<double>(latents.size(1));
+    after += own_after / static_cast<double>(latents.size(1));
+    if (c >= kComparedColumns) continue;
     columns.push_back({{"name", model.columns[to_size(c)]},
-                       {"data", of(scores)},
-                       {"before", of(latents)},
-                       {"after", of(whitened.latents)}});
+                       {"data", rounded(of(scores), 4)},
+                       {"before", rounded(own_before, 4)},
+                       {"after", rounded(own_after, 4)}});
   }
   return {
       {"type", "adjusted"},

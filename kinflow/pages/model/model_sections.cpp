@@ -32,7 +32,9 @@ nlohmann::json section_or_why(const std::string& title,
 
 std::string share(double value) {
   // Without a sign before zero.
-  return fmt::format("{:.2f}", std::abs(value) < 0.005 ? 0.0 : value);
+  auto text = fmt::format("{:.2f}", std::abs(value) < 0.005 ? 0.0 : value);
+  if (text[0] == '-') text.replace(0, 1, "\u2212");
+  return text;
 }
 
 void add_adjustment_words(const LatentSections& sections, nlohmann::json& document,
@@ -67,14 +69,17 @@ void add_strength_fact(const Model& model, nlohmann::json& document) {
   const auto name = learned.typical_name();
   if (name.empty()) return;
   const bool is_rho = name == "rho";
-  document["facts"].push_back(
-      fact(is_rho             ? "typical \u03c1"
-           : name == "lambda" ? "\u03bb"
-                              : name,
-           fmt::format("{:.3f}", learned.typical_parameter()),
-           is_rho ? fmt::format("over {} groups with repeats",
-                                with_commas(static_cast<double>(learned.labels.size())))
-                  : "share of variance that a row has of its own"));
+  document["facts"].push_back(fact(
+      is_rho             ? "typical \u03c1"
+      : name == "lambda" ? "\u03bb"
+                         : name,
+      fmt::format("{:.3f}", learned.typical_parameter()),
+      fmt::format(
+          "{}{}",
+          is_rho ? fmt::format("in the model, over {} groups with repeats",
+                               with_commas(static_cast<double>(learned.labels.size())))
+                 : "in the model: the share of variance that a row has of its own",
+          learned.latents > 1 ? ", mean of the latents" : "")));
 }
 
 void add_of_rows(const RunRecord& run, const Model& model, nlohmann::json& document) {
@@ -88,11 +93,18 @@ void add_of_rows(const RunRecord& run, const Model& model, nlohmann::json& docum
                                error.what())));
     return;
   }
+  if (!sample.held_out_problem.empty()) {
+    document["watch"].push_back(watch_line(
+        "missing",
+        "Scores of held-out rows cannot be shown: " + sample.held_out_problem +
+            ". Rows are shown under a flow that may have seen them."));
+  }
   add_section(document, section_or_why("The learned density",
                                        [&] { return density_section(model, sample); }));
   add_section(document, section_or_why("How strong the dependence is", [&] {
                 return strength_section(model, sample);
               }));
+  add_section(document, latents_strength_section(model.dependence, model.record));
   LatentSections latents;
   const auto of_latents = section_or_why("Are the latents normal?", [&] {
     latents = latent_sections(model, sample);

@@ -35,8 +35,12 @@ LatentSections latent_sections(const Model& model, const RunSample& sample);
 nlohmann::json groups_section(const LearnedDependence& learned,
                               const nlohmann::json& record);
 
-/// The same, or the likelihood of a single
-/// parameter; null where there is neither.
+/// The strength of each latent with its interval; null where all latents share it.
+nlohmann::json latents_strength_section(const LearnedDependence& learned,
+                                        const nlohmann::json& record);
+
+/// Every group's correlation, or the likelihood of a single parameter; null where there
+/// is neither.
 nlohmann::json strength_section(const Model& model, const RunSample& sample);
 
 /// The rows with the lowest density. `watch` gets a line where there are more than the

@@ -9,6 +9,7 @@
 #include "kinflow/pages/record_lookup.h"
 #include "kinflow/pages/run_record.h"
 #include "kinflow/pages/shared_parts_section.h"
+#include "kinflow/pages/strength_words.h"
 #include "kinflow/train/images/image_model.h"
 #include "kinflow/train/model.h"
 #include "kinflow/train/model_kind.h"
@@ -55,6 +56,9 @@ nlohmann::json run_page(const std::string& path) {
     add_model_sections(run, document);
   }
   add_shared_parts_sections(found_at(run.record, "/result"), document);
+  if (auto choice = dependence_choice_section(run.record); !choice.is_null()) {
+    document["sections"].push_back(std::move(choice));
+  }
   document["sections"].push_back(learning_curves(run.file("metrics.csv"), run.record));
   return document;
 }

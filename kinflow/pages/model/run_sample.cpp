@@ -195,6 +195,23 @@ void check_table(const RunRecord& run, const std::string& table) {
 
 }  // namespace
 
+namespace {
+
+// InputError where some are missing.
+HeldOutScores read_all_held_out(const RunRecord& run, const Model& model) {
+  const auto path = run.file("held_out.csv");
+  auto scores = read_held_out(path);
+  const auto rows = static_cast<double>(scores.row.size());
+  const double expected = number_at(model.record, "/valid_rows", rows);
+  if (!scores.empty() && rows != expected) {
+    throw InputError(fmt::format("{}: expected {} rows, found {}", path,
+                                 with_commas(expected), with_commas(rows)));
+  }
+  return scores;
+}
+
+}  // namespace
+
 HeldOutScores read_held_out(const std::string& path) {
   HeldOutScores scores;
   std::ifstream file(path);
@@ -245,7 +262,11 @@ RunSample sample_run(const RunRecord& run, const Model& model) {
   const auto table = text_at(request, "/data/table");
   check_table(run, table);
   if (!run.directory.empty()) {
-    sample.held_out = read_held_out(run.file("held_out.csv"));
+    try {
+      sample.held_out = read_all_held_out(run, model);
+    } catch (const InputError& error) {
+      sample.held_out_problem = error.what();
+    }
   }
   const auto known_rows = number_at(model.record, "/train_rows", 0);
   const auto expected =

@@ -47,6 +47,7 @@ struct RunSample {
   /// Scores of those, and of all held-out rows.
   std::vector<double> lowest_scores;
   HeldOutScores held_out;
+  std::string held_out_problem = {};  ///< why they are not there; empty: they are
 };
 
 /// Rows that are looked at, at most.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <unordered_map>
@@ -14,12 +15,14 @@
 #include "kinflow/pages/model/model_sections.h"
 #include "kinflow/pages/packed_numbers.h"
 #include "kinflow/pages/record_lookup.h"
+#include "kinflow/pages/strength_words.h"
 
 namespace kinflow {
 namespace {
 
 constexpr std::size_t kMostGroups = 400;
 constexpr std::size_t kShownColumns = 8;
+constexpr std::int64_t kMostLatents = 30;
 
 // The largest half, and of the others some of every size.
 std::vector<std::size_t> groups_shown(const std::vector<std::int64_t>& sizes) {
@@ -40,7 +43,7 @@ std::vector<std::size_t> groups_shown(const std::vector<std::int64_t>& sizes) {
 // scale, up to a constant.
 double profile_likelihood(const Dependence& law, double parameter,
                           const at::Tensor& latents, const at::Tensor& with_ones) {
-  const auto parameters = at::full({1, 1}, parameter, at::kDouble);
+  const auto parameters = at::full({1, law.parameter_count()}, parameter, at::kDouble);
   const auto solved = law.precision_times(parameters, with_ones)[0];
   const auto columns = latents.size(1);
   const auto of_ones = solved.select(1, columns);  // C^-1 1
@@ -53,8 +56,41 @@ double profile_likelihood(const Dependence& law, double parameter,
          0.5 * static_cast<double>(columns) * law.log_det(parameters).item<double>();
 }
 
+// log p of latents for values of the one parameter, less its maximum. Groups all have
+// the same.
+struct LikelihoodCurve {
+  std::vector<double> at, log_likelihood;
+  double best = 0;
+};
+
+LikelihoodCurve likelihood_curve(const Dependence& law, const at::Tensor& latents) {
+  const auto ones = at::ones({latents.size(0), 1}, at::kDouble);
+  const auto with_ones = at::cat({latents, ones}, 1).unsqueeze(0);
+  LikelihoodCurve curve;
+  constexpr int kPoints = 99;
+  for (int i = 1; i <= kPoints; ++i) {
+    curve.at.push_back(i / (kPoints + 1.0));
+    curve.log_likelihood.push_back(
+        profile_likelihood(law, curve.at.back(), latents, with_ones));
+  }
+  const auto best =
+      std::max_element(curve.log_likelihood.begin(), curve.log_likelihood.end());
+  curve.best = curve.at[to_size(best - curve.log_likelihood.begin())];
+  const double top = *best;
+  for (auto& value : curve.log_likelihood) value -= top;
+  return curve;
+}
+
+std::string meaning_of_strength(bool is_lambda) {
+  return is_lambda
+             ? "\u03bb is the share of the variance that a row has of its own: 1 "
+               "where rows are independent, towards 0 where all of it follows the "
+               "relationship."
+             : "\u03c1 is the correlation of rows of one group: 0 where they are "
+               "independent, 1 where they are the same.";
+}
+
 nlohmann::json likelihood_section(const Model& model, const RunSample& sample) {
-  if (!sample.related_are_all) return {};
   const auto single = model.single();
   const auto request = single.dependence.request_for_new_rows(sample.dependence, {});
   Logger silent;
@@ -64,40 +100,36 @@ nlohmann::json likelihood_section(const Model& model, const RunSample& sample) {
                                    text_at(model.record, "/request/data/table")),
                     {}, silent);
   const auto& law = *laws.at(0).law;
-  if (law.parameter_count() != 1) return {};
-  const auto latents = held_out_latents(model, sample.related);
-  const auto ones = at::ones({latents.size(0), 1}, at::kDouble);
-  const auto with_ones = at::cat({latents, ones}, 1).unsqueeze(0);
-  std::vector<double> at_values, log_likelihood;
-  constexpr int kPoints = 99;
-  for (int i = 1; i <= kPoints; ++i) {
-    const double value = i / (kPoints + 1.0);
-    at_values.push_back(value);
-    log_likelihood.push_back(profile_likelihood(law, value, latents, with_ones));
-  }
-  const auto best = std::max_element(log_likelihood.begin(), log_likelihood.end());
-  const double top = *best;
-  auto curve = nlohmann::json::array();
-  for (const double value : log_likelihood) curve.push_back(rounded(value - top, 6));
-  const bool is_lambda = model.dependence.kind == DependenceKind::relationship;
+  const bool are_blocks = model.dependence.kind == DependenceKind::blocks;
+  if (law.parameter_count() < 1 || (law.parameter_count() > 1 && !are_blocks))
+    return {};
+  const auto curve = likelihood_curve(law, held_out_latents(model, sample.related));
+  auto values = nlohmann::json::array();
+  for (const double value : curve.log_likelihood) values.push_back(rounded(value, 6));
+  const bool is_lambda = !are_blocks;
   const auto inference = found_at(model.record, "/inference");
   nlohmann::json section = {
       {"type", "likelihood"},
       {"title", is_lambda ? "The likelihood of \u03bb" : "The likelihood of \u03c1"},
       {"short", "Strength"},
-      {"lead",
-       is_lambda ? "\u03bb is the share of the variance that a row has of its own: 1 "
-                   "where rows are independent, towards 0 where all of it follows the "
-                   "relationship."
-                 : "\u03c1 is the correlation of rows of one group: 0 where they are "
-                   "independent."},
+      {"lead", meaning_of_strength(is_lambda)},
       {"parameter", is_lambda ? "\u03bb" : "\u03c1"},
-      {"at", at_values},
-      {"log_likelihood", curve},
-      {"estimate", at_values[to_size(best - log_likelihood.begin())]},
+      {"at", curve.at},
+      {"log_likelihood", values},
+      {"estimate", curve.best},
       {"caption",
-       "Of the latents of held-out rows, each under the best flow that has not seen "
-       "it, with the most likely mean and scale; the flows are taken as known."}};
+       fmt::format(
+           "Of the latents of {} held-out rows, each under the best flow that "
+           "has not seen it, with the most likely mean and scale; the flows are "
+           "taken as known. The upright line is the estimate.",
+           with_commas(static_cast<double>(sample.related.count())))}};
+  if (!sample.related_are_all) {
+    section["caption"] = section["caption"].get<std::string>() +
+                         fmt::format(
+                             " They are some of {}: of all rows together the "
+                             "curve is narrower.",
+                             with_commas(static_cast<double>(sample.table_rows)));
+  }
   const double low = number_at(inference, "/profile_interval/low"),
                high = number_at(inference, "/profile_interval/high"),
                estimate = number_at(inference, "/estimates/0/estimate");
@@ -147,29 +179,33 @@ Scored score_rows(const Model& model, const RunSample& sample) {
 
 nlohmann::json groups_section(const LearnedDependence& learned,
                               const nlohmann::json& record) {
-  std::unordered_map<std::string, nlohmann::json> estimate_of;
-  const auto estimates = found_at(record, "/inference/estimates");
-  if (estimates.is_array()) {
-    for (const auto& one : estimates) {
-      estimate_of[label_key(text_at(one, "/parameter"))] = one;
-    }
+  std::unordered_map<std::string, DependenceEstimate> estimate_of;
+  for (const auto& one : dependence_estimates(found_at(record, "/inference"))) {
+    if (one.latent == 0) estimate_of[label_key(one.name)] = one;
   }
-  auto groups = nlohmann::json::array();
+  const auto latents = std::min(learned.latents, kMostLatents);
+  const auto mean = learned.mean_parameters();
+  auto groups = nlohmann::json::array(), typical = groups, names = groups;
+  bool has_intervals = false;
   for (const auto i : groups_shown(learned.sizes)) {
     nlohmann::json group = {{"name", learned.column + " " + learned.labels[i]},
                             {"size", learned.sizes[i]},
-                            {"rho", rounded(learned.parameters[i])},
+                            {"rho", rounded(mean[i])},
                             {"low", nullptr},
                             {"high", nullptr}};
     const auto found = estimate_of.find(label_key(learned.labels[i]));
     if (found != estimate_of.end()) {
-      group["low"] = rounded(number_at(found->second, "/low"), 4);
-      group["high"] = rounded(number_at(found->second, "/high"), 4);
+      group["low"] = rounded(found->second.low, 4);
+      group["high"] = rounded(found->second.high, 4);
+      has_intervals = true;
+    }
+    for (std::int64_t latent = 0; learned.latents > 1 && latent < latents; ++latent) {
+      group["of_latents"].push_back(rounded(learned.parameters_of(latent)[i], 4));
     }
     groups.push_back(std::move(group));
   }
   std::string caption = "Groups of one row have no \u03c1.";
-  if (!estimate_of.empty()) {
+  if (has_intervals) {
     caption +=
         " Lines are 95% intervals given the flow; small groups say little, and the "
         "prior draws them to the middle.";
@@ -178,7 +214,7 @@ nlohmann::json groups_section(const LearnedDependence& learned,
     caption += fmt::format(" {} of {} groups are shown, the largest among them.",
                            groups.size(), learned.labels.size());
   }
-  return {
+  nlohmann::json section = {
       {"type", "groups"},
       {"title", "How strongly groups hang together"},
       {"short", "Strength"},
@@ -188,19 +224,67 @@ nlohmann::json groups_section(const LearnedDependence& learned,
       {"groups", groups},
       {"typical", rounded(learned.typical_parameter())},
       {"caption", caption}};
+  for (std::int64_t latent = 0; learned.latents > 1 && latent < latents; ++latent) {
+    section["latents"].push_back(
+        {{"name", fmt::format("u{}", latent + 1)},
+         {"typical", rounded(learned.typical_parameter_of(latent), 4)}});
+  }
+  return section;
+}
+
+nlohmann::json latents_strength_section(const LearnedDependence& learned,
+                                        const nlohmann::json& record) {
+  const auto name = learned.typical_name();
+  if (learned.latents < 2 || name.empty()) return {};
+  std::map<std::int64_t, DependenceEstimate> estimate_of;
+  for (const auto& one : dependence_estimates(found_at(record, "/inference"))) {
+    if (one.name == name && one.latent > 0) estimate_of[one.latent] = one;
+  }
+  auto latents = nlohmann::json::array();
+  for (std::int64_t i = 1; i <= std::min(learned.latents, kMostLatents); ++i) {
+    nlohmann::json one = {{"name", fmt::format("u{}", i)},
+                          {"value", rounded(learned.typical_parameter_of(i - 1), 4)},
+                          {"low", nullptr},
+                          {"high", nullptr}};
+    if (const auto found = estimate_of.find(i); found != estimate_of.end()) {
+      one["value"] = rounded(found->second.estimate, 4);
+      one["low"] = rounded(found->second.low, 4);
+      one["high"] = rounded(found->second.high, 4);
+    }
+    latents.push_back(std::move(one));
+  }
+  const bool are_blocks = learned.kind == DependenceKind::blocks;
+  std::string caption = "Lines are 95% intervals given the flow.";
+  if (estimate_of.empty()) caption = "There are no intervals.";
+  if (learned.latents > kMostLatents) {
+    caption +=
+        fmt::format(" The first {} of {} latents.", kMostLatents, learned.latents);
+  }
+  return {{"type", "latents_strength"},
+          {"title", "How strong the dependence of each latent is"},
+          {"short", "Latents\u2019 strength"},
+          {"lead", name == "own share"
+                       ? std::string("The share of the variance of a latent that a row "
+                                     "has of its own.")
+                       : meaning_of_strength(!are_blocks)},
+          {"parameter", symbol_of(name)},
+          {"latents", latents},
+          {"caption", caption}};
 }
 
 nlohmann::json strength_section(const Model& model, const RunSample& sample) {
   const auto& learned = model.dependence;
   const bool has_groups =
       learned.kind == DependenceKind::blocks && !learned.labels.empty();
-  // One for all groups has a likelihood to look at.
-  const bool differ =
+  const auto mean = learned.mean_parameters();
+  const bool groups_differ =
       has_groups &&
-      std::any_of(learned.parameters.begin(), learned.parameters.end(),
-                  [&](double rho) { return rho != learned.parameters[0]; });
-  if (differ) return groups_section(learned, model.record);
-  if (learned.kind == DependenceKind::relationship || has_groups) {
+      std::any_of(mean.begin(), mean.end(), [&](double rho) { return rho != mean[0]; });
+  if (groups_differ) return groups_section(learned, model.record);
+  // One for all groups and latents has a likelihood to look at.
+  if (learned.latents == 1 &&
+      (has_groups || learned.kind == DependenceKind::relationship ||
+       learned.kind == DependenceKind::time)) {
     return likelihood_section(model, sample);
   }
   return {};

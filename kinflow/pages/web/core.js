@@ -38,6 +38,15 @@ function unpackBytes(text) {
   return Uint8Array.from(bytes, (c) => c.charCodeAt(0));
 }
 
+// A name that is written from right to left turns nothing around but itself; characters
+// that would turn what follows them are shown by their numbers.
+function inOrder(text) {
+  if (!/[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/.test(text)) return text;
+  // Isolates in sentences are our own.
+  const plain = text.replace(/[\u200e\u200f\u202a-\u202e\u2066\u2067]/g, (c) => `\u27e8U+${c.charCodeAt(0).toString(16).toUpperCase()}\u27e9`);
+  return `\u2068${plain}\u2069`;
+}
+
 // A number for a person, with the minus sign of typography.
 function say(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
@@ -45,7 +54,7 @@ function say(value, digits = 4) {
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
   let text;
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e7)) {
+  if (size !== 0 && (size < 1e-4 || size >= Math.max(1e7, 10 ** digits))) {
     const [mantissa, exponent] = value.toExponential(Math.max(digits - 2, 1)).split('e');
     text = mantissa + ' × 10' + Array.from(String(Number(exponent)),
       (c) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[c] || '⁻').join('');

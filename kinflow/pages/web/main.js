@@ -2,7 +2,7 @@
 
 const renderers = {
   curves: sectionCurves, density: sectionDensity, pairs: sectionPairs, latents: sectionLatents, adjusted: sectionAdjusted,
-  groups: sectionGroups, likelihood: sectionLikelihood, table: sectionTable, images: sectionImages, report: sectionReport,
+  groups: sectionGroups, latents_strength: sectionLatentsStrength, likelihood: sectionLikelihood, table: sectionTable, images: sectionImages, report: sectionReport,
   scores: sectionScores, sweep: sectionSweep, compare: sectionCompare, maps: sectionMaps, manhattan: sectionManhattan,
   recovered: sectionRecovered, quantiles: sectionQuantiles, null_model: sectionNullModel, prd: sectionPrd
 };
@@ -26,7 +26,7 @@ function words(page) {
 
 function provenance(page) {
   const box = make('section', {id: 'provenance'}, make('h2', {}, 'Where this comes from'), make('p', {class: 'lead'}, page.provenance_lead || 'What it takes to repeat this.'));
-  for (const command of page.commands || []) box.append(make('code', {class: 'command'}, command));
+  for (const command of page.commands || []) box.append(make('code', {class: 'command'}, ...command.split(/(?<= )/).map((word) => make('span', {}, word))));
   box.append(make('dl', {class: 'facts-list'}, ...(page.provenance || []).flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)])));
   if (page.options?.length) {
     const more = make('details', {}, make('summary', {}, 'Every option with its value'));
@@ -51,7 +51,7 @@ function contents(sections) {
 }
 
 function start() {
-  const page = JSON.parse(document.getElementById('data').textContent);
+  const page = JSON.parse(document.getElementById('data').textContent, (_, value) => (typeof value === 'string' ? inOrder(value) : value));
   const main = document.getElementById('page');
   const listed = [];
   main.replaceChildren(header(page));

@@ -4,6 +4,14 @@
 function niceTicks([low, high], count) {
   const span = high - low;
   if (!(span > 0)) return [low];
+  // One mark says nothing of the scale.
+  for (let more = count; more < count + 6; ++more) {
+    const ticks = evenTicks(low, high, span, more);
+    if (ticks.length > 1) return ticks;
+  }
+  return [low, high];
+}
+function evenTicks(low, high, span, count) {
   const raw = span / Math.max(count, 1), power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 2.5, 5, 10].find((m) => m * power >= raw) * power;
   const ticks = [];
@@ -182,7 +190,7 @@ class Plot {
     this.inside.append(draw('line', x === null ? {x1: left, x2: right, y1: at, y2: at, stroke: `var(--${stroke})`, 'stroke-dasharray': dash}
       : {x1: at, x2: at, y1: top, y2: bottom, stroke: `var(--${stroke})`, 'stroke-dasharray': dash}));
     if (text && at > top - 1 && x === null && at < bottom) {
-      this.front.append(draw('text', {class: 'note', x: anchor === 'end' ? right : left + 4, y: at - 5, 'text-anchor': anchor}, text));
+      this.front.append(draw('text', {class: 'note rule-text', x: anchor === 'end' ? right : left + 4, y: at - 6, 'text-anchor': anchor}, text));
     }
   }
   bar(x1, x2, y, {fill = 'model', opacity = 1, base = 0} = {}) {

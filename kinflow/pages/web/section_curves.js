@@ -20,16 +20,15 @@ function sectionCurves(host, data) {
   const visible = () => data.series.filter((s) => (fold === 'all' || String(s.fold) === String(fold)) && (others || s.member));
   const valuesOf = (s) => (shown === 'parameter' ? s.parameter : s[shown]) || [];
   function domain() {
-    const series = visible(), every = [];
+    const series = visible(), every = [], kept = [];
     let low = Infinity, high = -Infinity;
     for (const s of series) {
       valuesOf(s).forEach((v) => { if (Number.isFinite(v)) every.push(v); });
       if (!s.member && hasOthers) continue;
       // What the kept flows reach decides; the first epochs may stand above the picture.
-      const own = valuesOf(s).filter(Number.isFinite);
-      low = Math.min(low, ...own);
-      high = Math.max(high, quantile(own, 0.97));
+      kept.push(...valuesOf(s).filter(Number.isFinite));
     }
+    if (kept.length) [low, high] = [Math.min(...kept), quantile(kept, 0.95)];
     if (!(low <= high)) [low, high] = extent(every);
     return shown === 'parameter' ? padded(extent(every), 0.06) : padded([Math.min(low, quantile(every, 0.02)), high], 0.1);
   }

@@ -25,7 +25,7 @@ function sectionManhattan(host, data) {
   const genome = new Plot(box, {
     label: `Manhattan plot of ${say(data.tested)} variants, ${loci.length} loci`, height: 360, margin: {left: 40, right: 4},
     zoomed: (domain) => { range = domain; },
-    x: {domain: [0, span], label: 'chromosome', ticks: (d) => {
+    x: {domain: [-0.006 * span, 1.006 * span], label: 'chromosome', ticks: (d) => {
         const inside = chromosomes.filter((c) => c.start + c.length > d[0] && c.start < d[1]);
         if (d[1] - d[0] < span / 30) return niceTicks(d.map((v) => v - chromosomeAt((d[0] + d[1]) / 2).start), 6).map((v) => v + chromosomeAt((d[0] + d[1]) / 2).start);
         const least = (d[1] - d[0]) / Math.max((box.clientWidth || 900) / 20, 4);
@@ -160,7 +160,7 @@ function sectionNullModel(host, data) {
             const genetic = i > j, v = genetic ? data.genetic[i][j] : data.rest[i][j];
             p.inside.append(draw('rect', {x: p.x(j) - w / 2 + 1, y: p.y(i) - h / 2 + 1, width: Math.max(w - 2, 1), height: Math.max(h - 2, 1), rx: 2,
               fill: `var(--${v >= 0 ? 'model' : 'second'})`, opacity: Math.min(Math.abs(v), 1) * 0.9 + 0.04}));
-            if (w > 34) p.inside.append(draw('text', {x: p.x(j), y: p.y(i) + 4, 'text-anchor': 'middle', class: 'note', 'paint-order': 'stroke', stroke: 'var(--paper)', 'stroke-width': 3}, fixed(v, 2)));
+            if (w > 40) p.inside.append(draw('text', {x: p.x(j), y: p.y(i) + 4, 'text-anchor': 'middle', class: 'note', 'paint-order': 'stroke', stroke: 'var(--paper)', 'stroke-width': 3}, fixed(v, 2)));
             p.target(j, i, `${a} and ${b}\n${genetic ? 'genetic' : 'other'} correlation ${say(v, 3)}`);
           });
         });

@@ -58,7 +58,7 @@ function sectionAdjusted(host, data) {
   new Plot(right, {
     label: 'Correlation of related rows in each column, in its latent, and once the dependence is taken out', zoom: false,
     height: Math.max(150, 64 + 28 * names.length), margin: {left: 96, top: 12},
-    x: {domain: padded(extent([...data.columns.flatMap((c) => [c.data, c.before, c.after]), 0]), 0.08), label: 'correlation of related rows', grid: true},
+    x: {domain: padded(extent([...data.columns.flatMap((c) => [c.data, c.before, c.after]), 0, 0.1]), 0.08), label: 'correlation of related rows', grid: true},
     y: {domain: [names.length - 0.5, -0.5], ticks: () => names.map((_, i) => i), text: (i) => (names[i].length > 13 ? names[i].slice(0, 12) + '…' : names[i])},
     draw(p) {
       p.rule({x: 0, dash: null, stroke: 'faint'});
