@@ -184,6 +184,7 @@ TEST_F(CalibratedFit, HeldOutRowsOfTheTrainingTableCalibrateNothing) {
 TEST_F(CalibratedFit, FewRowsSpreadTheDensityOverWhereThePopulationMayLie) {
   auto request = request_for(true);
   request.data.valid_table.clear();
+  request.data.dependence.correlation = BlockCorrelation::per_block;
   request.train.epochs = 2;
   const auto model = fitted(request);
   const auto worth = model.record["cross_validation"]["worth_of_rows"].get<double>();

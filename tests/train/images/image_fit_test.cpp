@@ -7,8 +7,8 @@
 #include <atomic>
 #include <cmath>
 #include <filesystem>
-#include <numeric>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "kinflow/core/error.h"
 #include "kinflow/data/table.h"
@@ -84,19 +84,34 @@ TEST_F(ImageFit, LeavesAModelWithThePeopleOfItsTraining) {
   EXPECT_EQ(record("run")["status"], "finished");
   EXPECT_EQ(record("run")["kind"], "images");
   EXPECT_EQ(record("run")["result"]["train_images"], 80);
-  // The model that was saved has the NLL that was printed. People of m held-out images
-  // count as m/(1 + (m - 1) rho) people of one.
+  // The model that was saved has the NLL that was printed.
+  ASSERT_EQ(result.valid_score, ValidScore::rows);
+  const auto model = load_image_model(folder_.path("run/model.safetensors"));
+  EXPECT_NEAR(image_nll(*model.flow, rows_of(data.valid), 0).mean().item<double>(),
+              result.valid_nll_nats, 1e-6);
+  EXPECT_EQ(record("run")["result"]["valid_nll_nats"], result.valid_nll_nats);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path("run")), {}),
+            3);
+}
+
+TEST_F(ImageFit, HeldOutImagesCountForWhatTheyAreWorthBesideThoseOfTheirPerson) {
+  auto request = small_image_fit(faces_);
+  request.valid.path = "";
+  request.valid_fraction = 0.3;
+  const auto result = fit(request, "run");
   ASSERT_EQ(result.valid_score, ValidScore::weighted);
+  // m images of a person count as m/(1 + (m - 1) rho) people of one.
+  const auto data = read_fit_images(with_defaults(request));
   const auto model = load_image_model(folder_.path("run/model.safetensors"));
   const auto nll = image_nll(*model.flow, rows_of(data.valid), 0);
-  const auto rhos = learned.parameters;
-  const double rho = std::accumulate(rhos.begin(), rhos.end(), 0.0) /
-                     static_cast<double>(rhos.size());
+  const auto& rhos = result.model.dependence.parameters;
+  const double rho =
+      std::accumulate(rhos.begin(), rhos.end(), 0.0) / static_cast<double>(rhos.size());
   const auto& people = data.valid.person_of_image;
   double sum = 0, worth = 0;
   for (std::int64_t i = 0; i < nll.numel(); ++i) {
-    const auto images = std::count(people.begin(), people.end(),
-                                   people[static_cast<std::size_t>(i)]);
+    const auto images =
+        std::count(people.begin(), people.end(), people[static_cast<std::size_t>(i)]);
     const double weight = 1 / (1 + rho * static_cast<double>(images - 1));
     sum += weight * nll[i].item<double>();
     worth += weight;
@@ -104,8 +119,6 @@ TEST_F(ImageFit, LeavesAModelWithThePeopleOfItsTraining) {
   EXPECT_NEAR(sum / worth, result.valid_nll_nats, 1e-6);
   EXPECT_EQ(record("run")["result"]["valid_score"], "weighted");
   EXPECT_EQ(record("run")["result"]["valid_weighted_nll_nats"], result.valid_nll_nats);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path("run")), {}),
-            3);
 }
 
 TEST_F(ImageFit, ValidationImprovesOnTheFirstEpoch) {
@@ -114,7 +127,7 @@ TEST_F(ImageFit, ValidationImprovesOnTheFirstEpoch) {
   request.train.learning_rate = 0.01;
   fit(request, "run");
   const auto table = read_table(folder_.path("run/metrics.csv"));
-  const auto numbers = numeric_matrix(table, {"epoch", "valid_weighted_nll_nats"},
+  const auto numbers = numeric_matrix(table, {"epoch", "valid_nll_nats"},
                                       {.missing = MissingPolicy::drop});
   ASSERT_GE(numbers.rows, 2);
   EXPECT_LT(numbers.values.back(), numbers.values[1] - 1);
@@ -138,7 +151,7 @@ TEST_F(ImageFit, AGridKeepsTheValueThatValidationPrefers) {
   std::size_t best = 0;
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(trainings[i]["rho"], request.grid[i]);
-    const auto nll = [&](std::size_t j) { return trainings[j]["valid_weighted_nll_nats"]; };
+    const auto nll = [&](std::size_t j) { return trainings[j]["valid_nll_nats"]; };
     if (nll(i) < nll(best)) best = i;
   }
   EXPECT_EQ(record("run")["result"]["best_replica"], best);
