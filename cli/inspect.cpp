@@ -352,8 +352,8 @@ void print_text(const Model& model, const std::string& run) {
     if (!model.row_parts.empty()) {
       add("single rows",
           fmt::format(
-              "mixture of {} members and {} flows of each fold that were trained "
-              "as if rows were independent; with members alone NLL {}",
+              "mixture of {} members and {} of an ordinary fit's flows for each fold; "
+              "the members alone have NLL {}",
               of_record("/row_mixture/members_of_fold"),
               of_record("/row_mixture/row_flows_of_fold"),
               of_record("/row_mixture/nll_nats_of_members")));

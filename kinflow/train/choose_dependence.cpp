@@ -151,19 +151,16 @@ std::vector<std::vector<double>> score_blocks(
 
 std::string DependenceChoice::line() const {
   if (candidates.empty()) return {};
-  std::vector<std::string> others;
-  double lowest = 0;
+  std::vector<std::string> all;
   for (const auto& one : candidates) {
-    if (one.difference == 0) lowest = one.nll_nats;
+    all.push_back(one.standard_error > 0
+                      ? fmt::format("{} {:.4f} ({:.4f})", one.name, one.difference,
+                                    one.standard_error)
+                      : fmt::format("{} {:.4f}", one.name, one.difference));
   }
-  for (const auto& one : candidates) {
-    others.push_back(one.standard_error > 0
-                         ? fmt::format("{} +{:.4f} ({:.4f})", one.name, one.difference,
-                                       one.standard_error)
-                         : fmt::format("{} +{:.4f}", one.name, one.difference));
-  }
-  return fmt::format("{}, chosen by {}: lowest {:.4f} nats a row, {}", chosen,
-                     judged_by, lowest, fmt::join(others, ", "));
+  return fmt::format(
+      "{}, chosen by {}; nats a row above the lowest (standard error): {}", chosen,
+      judged_by, fmt::join(all, ", "));
 }
 
 nlohmann::json to_json(const DependenceChoice& choice) {

@@ -134,7 +134,6 @@ FitResult fit(const FitRequest& given, const FitPlace& place, Logger& logger) {
     if (training.folds() > 1) folder.write_checkpoint(training.state());
     set_threads(request.threads);
     trained = training.finish(0, record, logger, place.stop);
-    training.add_shared_parts_of(0, *trained, logger);
   } catch (const NumericalError& error) {
     record["status"] = "failed";
     record["error"] = error.what();

@@ -477,6 +477,8 @@ FitResult FoldedTraining::finish(std::int64_t run, const nlohmann::json& record,
   if (!choice_.chosen.empty()) {
     result.model.record["dependence_choice"] = to_json(choice_);
   }
+  set_threads(request(run).threads);
+  add_shared_parts_of(run, result, logger);
   return result;
 }
 

@@ -76,10 +76,10 @@ class FoldedTraining {
   /// @param stop    becomes true when the user wants to stop: Interrupted is thrown
   FitResult finish(std::int64_t run, const nlohmann::json& record, Logger& logger,
                    const std::atomic<bool>* stop = nullptr);
-  /// add_shared_parts() of a finished run, unless its request leaves inference out.
-  void add_shared_parts_of(std::int64_t run, FitResult& result, Logger& logger) const;
 
  private:
+  /// add_shared_parts() of a finished run, unless its request leaves inference out.
+  void add_shared_parts_of(std::int64_t run, FitResult& result, Logger& logger) const;
   /// All runs go on with what was chosen.
   void settle(DependenceChoice choice);
   /// The best flows of each fold of an ordinary fit of the same rows.

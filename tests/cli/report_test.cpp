@@ -190,8 +190,11 @@ TEST(Report, OfAnyBrokenFileIsAPage) {
        {"run.json", "metrics.csv", "held_out.csv", "model.safetensors"}) {
     const auto path = made + "/" + name;
     const auto whole = content_of(path);
-    for (const auto& content : {std::string(), whole.substr(0, whole.size() / 2),
-                                std::string("\xff\xfe\0{[,\n1,", 10)}) {
+    // A row that is cut in its last number cannot be told from another number.
+    const auto cell = whole.rfind(',', whole.rfind(',', whole.size() / 2) - 1);
+    const auto cut = cell == std::string::npos ? whole.size() / 2 : cell;
+    for (const auto& content :
+         {std::string(), whole.substr(0, cut), std::string("\xff\xfe\0{[,\n1,", 10)}) {
       std::ofstream(path, std::ios::binary) << content;
       run_well({"report", made, "--out", folder.path("page.html"), "--overwrite"});
       const auto page = page_data(folder.path("page.html"));

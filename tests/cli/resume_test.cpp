@@ -124,10 +124,12 @@ TEST(Resume, ARunKilledAtItsVeryStartIsResumedOrBegunAnew) {
   const TemporaryFolder folder;
   const auto& files = SharedFiles::get();
   const std::string again = folder.path("again");
-  const Arguments arguments =
-      Arguments{"fit",     files.blocks + "/train.csv", "--group", "group",
-                "--valid", files.blocks + "/valid.csv", "--out",   again} +
-      small_fit();
+  const Arguments arguments = Arguments{"fit",           files.blocks + "/train.csv",
+                                        "--group",       "group",
+                                        "--valid",       files.blocks + "/valid.csv",
+                                        "--out",         again,
+                                        "--correlation", "per-block"} +
+                              small_fit();
   Random random(23);
   for (const bool made : {false, true}) {
     Process process(arguments, folder.path("out"), folder.path("err"));

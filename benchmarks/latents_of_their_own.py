@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""What parameters for each latent bring where columns depend on the group in different ways, and
+what they cost where they do not.
+
+Every data set has 300 groups of 6 rows and two columns. Normal columns: correlations of 0.9 and
+0.1 within a group, rotated by 30 degrees; single rows and the sixth row given the other five are
+compared with the truth, in 300 further groups. Curved columns: the second has the square of the
+first added; single rows of the default, and of --correlation per-latent, are compared with those
+of --correlation shared, once with correlations 0.9 and 0.1 and once with 0.5 and 0.5.
+
+    benchmarks/latents_of_their_own.py build/release/kinflow --sets 20 --curved 5
+
+Exits with 1 where the given row is on average more than 0.009 nats above the truth, or single rows
+more than 0.01, where per-latent is above shared on any curved set with different
+correlations, or the default more than 0.003 above it on average with equal ones.
+"""
+import argparse
+import concurrent.futures
+import json
+import math
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+
+GROUPS, ROWS = 300, 6
+COS, SIN = math.cos(math.pi / 6), math.sin(math.pi / 6)
+
+
+def draw(rhos, numbers, groups):
+    """Latents of each group, as a list of pairs."""
+    for _ in range(groups):
+        shared = [numbers.gauss(0, 1) for _ in rhos]
+        yield [[math.sqrt(r) * s + math.sqrt(1 - r) * numbers.gauss(0, 1)
+                for r, s in zip(rhos, shared)] for _ in range(ROWS)]
+
+
+def to_columns(pair, curved):
+    if curved:
+        return pair[0], pair[1] + pair[0] ** 2
+    return COS * pair[0] - SIN * pair[1], SIN * pair[0] + COS * pair[1]
+
+
+def write(path, groups, curved, chosen):
+    with open(path, "w") as table:
+        table.write("x,y,group\n")
+        for number, rows in enumerate(groups):
+            for row in rows[chosen]:
+                table.write("%r,%r,%d\n" % (*to_columns(row, curved), number))
+
+
+def normal_nll(value, mean, variance):
+    return 0.5 * (math.log(2 * math.pi * variance) + (value - mean) ** 2 / variance)
+
+
+def truths(groups, rhos):
+    """Mean NLL of single rows, and of the last row given the others; maps keep volumes."""
+    single, given = [], []
+    for rows in groups:
+        single += [sum(normal_nll(u, 0, 1) for u in row) for row in rows]
+        total = 0
+        for column, rho in enumerate(rhos):
+            known = sum(row[column] for row in rows[:-1])
+            factor = rho / (1 + (ROWS - 2) * rho)
+            total += normal_nll(rows[-1][column], factor * known,
+                                1 - factor * (ROWS - 1) * rho)
+        given.append(total)
+    return statistics.mean(single), statistics.mean(given)
+
+
+def run(kinflow, *words):
+    return subprocess.run([kinflow, *map(str, words)], check=True, capture_output=True,
+                          text=True).stdout
+
+
+def fit(kinflow, folder, name, *options):
+    run(kinflow, "fit", folder / "train.csv", "--group", "group", "--threads", 1,
+        "--no-inference", "--no-report", *options, "--out", folder / name)
+    return folder / name
+
+
+def score(kinflow, model, table, *options):
+    scores = json.loads(run(kinflow, "evaluate", model, table, *options, "--json"))
+    return scores.get("mean_nll_given_nats", scores["mean_nll_nats"])
+
+
+def normal_set(kinflow, seed):
+    numbers, rhos = random.Random(seed), (0.9, 0.1)
+    train, test = (list(draw(rhos, numbers, GROUPS)) for _ in range(2))
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place)
+        write(folder / "train.csv", train, False, slice(None))
+        write(folder / "test.csv", test, False, slice(None))
+        write(folder / "known.csv", test, False, slice(ROWS - 1))
+        write(folder / "next.csv", test, False, slice(ROWS - 1, None))
+        model = fit(kinflow, folder, "run")
+        single, given = truths(test, rhos)
+        return {"seed": seed, "true_single": single, "true_given": given,
+                "single": score(kinflow, model, folder / "test.csv"),
+                "given": score(kinflow, model, folder / "next.csv", "--given",
+                               folder / "known.csv", "--group", "group")}
+
+
+def curved_set(kinflow, seed, rhos):
+    numbers = random.Random(seed)
+    train, test = (list(draw(rhos, numbers, GROUPS)) for _ in range(2))
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place)
+        write(folder / "train.csv", train, True, slice(None))
+        write(folder / "test.csv", test, True, slice(None))
+        scores = {}
+        for name, options in {"default": [], "shared": ["--correlation", "shared"],
+                              "per-latent": ["--correlation", "per-latent"]}.items():
+            model = fit(kinflow, folder, name, *options)
+            scores[name] = score(kinflow, model, folder / "test.csv")
+        return {"seed": seed, "rhos": rhos, **scores}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kinflow")
+    parser.add_argument("--sets", type=int, default=20)
+    parser.add_argument("--curved", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    failed = False
+    seeds = range(given.first_seed, given.first_seed + given.sets)
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        normal = list(pool.map(lambda seed: normal_set(given.kinflow, seed), seeds))
+        work = [(seed, rhos) for rhos in ((0.9, 0.1), (0.5, 0.5))
+                for seed in range(given.first_seed, given.first_seed + given.curved)]
+        curved = list(pool.map(lambda one: curved_set(given.kinflow, *one), work))
+    print("| normal columns | single rows | truth | given five rows | truth |\n|---|---|---|---|---|")
+    for one in normal:
+        print("| {seed} | {single:.4f} | {true_single:.4f} | {given:.4f} | {true_given:.4f} |"
+              .format(**one))
+    if normal:
+        mean = {key: statistics.mean(one[key] for one in normal) for key in normal[0]}
+        print("| mean | {single:.4f} | {true_single:.4f} | {given:.4f} | {true_given:.4f} |"
+              .format(**mean))
+        failed |= mean["given"] > mean["true_given"] + 0.009
+        failed |= mean["single"] > mean["true_single"] + 0.01
+    print("\n| curved columns | correlations | default | shared | per-latent |\n|---|---|---|---|---|")
+    for one in curved:
+        print("| {seed} | {rhos[0]} and {rhos[1]} | {default:.4f} | {shared:.4f} | "
+              "{per-latent:.4f} |".format(**one))
+    different = [one for one in curved if one["rhos"] == (0.9, 0.1)]
+    equal = [one for one in curved if one["rhos"] == (0.5, 0.5)]
+    failed |= any(one["per-latent"] > one["shared"] for one in different)
+    if equal:
+        above = statistics.mean(one["default"] - one["shared"] for one in equal)
+        print(f"\nequal correlations: default less shared {above:+.4f}")
+        failed |= above > 0.003
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
