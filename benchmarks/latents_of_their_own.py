@@ -83,7 +83,7 @@ def fit(kinflow, folder, name, *options):
 
 def score(kinflow, model, table, *options):
     scores = json.loads(run(kinflow, "evaluate", model, table, *options, "--json"))
-    return scores.get("mean_nll_given_nats", scores["mean_nll_nats"])
+    return scores["mean_nll_given_nats" if "--given" in options else "mean_nll_nats"]
 
 
 def normal_set(kinflow, seed):
