@@ -5,8 +5,9 @@ what they cost where they do not.
 Every data set has 300 groups of 6 rows and two columns. Normal columns: correlations of 0.9 and
 0.1 within a group, rotated by 30 degrees; single rows and the sixth row given the other five are
 compared with the truth, in 300 further groups. Curved columns: the second has the square of the
-first added; single rows of the default, and of --correlation per-latent, are compared with those
-of --correlation shared, once with correlations 0.9 and 0.1 and once with 0.5 and 0.5.
+first added; the default and --correlation per-latent are compared with --correlation shared, once
+with correlations 0.9 and 0.1 and once with 0.5 and 0.5, in single rows by the members alone
+(--no-row-flows) and in given rows.
 
     benchmarks/latents_of_their_own.py build/release/kinflow --sets 20 --curved 5
 
@@ -110,11 +111,15 @@ def curved_set(kinflow, seed, rhos):
         folder = pathlib.Path(place)
         write(folder / "train.csv", train, True, slice(None))
         write(folder / "test.csv", test, True, slice(None))
+        write(folder / "known.csv", test, True, slice(ROWS - 1))
+        write(folder / "next.csv", test, True, slice(ROWS - 1, None))
         scores = {}
         for name, options in {"default": [], "shared": ["--correlation", "shared"],
                               "per-latent": ["--correlation", "per-latent"]}.items():
-            model = fit(kinflow, folder, name, *options)
+            model = fit(kinflow, folder, name, "--no-row-flows", *options)
             scores[name] = score(kinflow, model, folder / "test.csv")
+            scores[name + " given"] = score(kinflow, model, folder / "next.csv", "--given",
+                                            folder / "known.csv", "--group", "group")
         return {"seed": seed, "rhos": rhos, **scores}
 
 
@@ -144,13 +149,16 @@ def main():
               .format(**mean))
         failed |= mean["given"] > mean["true_given"] + 0.009
         failed |= mean["single"] > mean["true_single"] + 0.01
-    print("\n| curved columns | correlations | default | shared | per-latent |\n|---|---|---|---|---|")
+    names = ["default", "shared", "per-latent"]
+    print("\n| curved columns | correlations | rows: default | shared | per-latent | "
+          "given: default | shared | per-latent |\n|---|---|---|---|---|---|---|---|")
     for one in curved:
-        print("| {seed} | {rhos[0]} and {rhos[1]} | {default:.4f} | {shared:.4f} | "
-              "{per-latent:.4f} |".format(**one))
+        print(f"| {one['seed']} | {one['rhos'][0]} and {one['rhos'][1]} | " + " | ".join(
+            f"{one[name + kind]:.4f}" for kind in ("", " given") for name in names) + " |")
     different = [one for one in curved if one["rhos"] == (0.9, 0.1)]
     equal = [one for one in curved if one["rhos"] == (0.5, 0.5)]
-    failed |= any(one["per-latent"] > one["shared"] for one in different)
+    failed |= any(one["per-latent" + kind] > one["shared" + kind]
+                  for one in different for kind in ("", " given"))
     if equal:
         above = statistics.mean(one["default"] - one["shared"] for one in equal)
         print(f"\nequal correlations: default less shared {above:+.4f}")

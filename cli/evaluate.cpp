@@ -113,6 +113,11 @@ Likelihood score(const EvaluateGiven& given, const Model& model, const TableRows
   }
   const auto laws =
       make_row_laws(model, request, std::move(relations), instead, console);
+  if (!model.row_parts.empty()) {
+    console.info(
+        "rows together have the density of the members, single rows that of another "
+        "mixture (`inspect`: single rows)");
+  }
   if (observed == nullptr) return evaluate_likelihood(model, rows, &laws);
   return evaluate_given(model, *observed, rows, laws,
                         observed_laws ? &*observed_laws : nullptr);

@@ -196,9 +196,11 @@ const std::vector<EffectRule<FitChoice>>& fit_rules() {
        "--correlation per-latent or per-block-and-latent, or --share-per-latent",
        [](const Choice& c) {
          const auto& dependence = c.request.data.dependence;
-         const bool is_open = kind_of(dependence) == DependenceKind::blocks
-                                  ? !dependence.correlation
-                                  : !dependence.per_latent;
+         const auto kind = kind_of(dependence);
+         const bool is_open =
+             (kind == DependenceKind::blocks && !dependence.correlation) ||
+             ((kind == DependenceKind::relationship || kind == DependenceKind::time) &&
+              !dependence.per_latent);
          return is_open || has_own_latents(dependence) ? "" : "neither";
        }},
       {{"--schedule"},

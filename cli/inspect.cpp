@@ -352,7 +352,7 @@ void print_text(const Model& model, const std::string& run) {
     if (!model.row_parts.empty()) {
       add("single rows",
           fmt::format(
-              "mixture of {} members and {} of an ordinary fit's flows for each fold; "
+              "of each fold {} of the members and {} of an ordinary fit's flows; "
               "the members alone have NLL {}",
               of_record("/row_mixture/members_of_fold"),
               of_record("/row_mixture/row_flows_of_fold"),

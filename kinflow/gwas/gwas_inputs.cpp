@@ -118,6 +118,12 @@ void check_roles(const PeopleTable& traits, const PeopleTable& covariates) {
   auto names = covariates.numbers.names;
   for (const auto& category : covariates.categories) names.push_back(category.name);
   for (const auto& name : traits.numbers.names) {
+    if (name.find(';') != std::string::npos) {
+      throw InputError(fmt::format(
+          "{}: expected names of traits without ';', which separates them in results, "
+          "found {}",
+          traits.source, in_quotes(name)));
+    }
     if (std::find(names.begin(), names.end(), name) == names.end()) continue;
     throw InputError(fmt::format(
         "{}: expected {} to be a trait or a covariate, found both; choose columns with "

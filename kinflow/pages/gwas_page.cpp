@@ -109,7 +109,11 @@ std::optional<NullModelRow> read_null_model(const std::string& path,
     return static_cast<std::size_t>(place - header.begin());
   };
   const auto traits = column("TRAITS"), vg = column("VG"), ve = column("VE"),
-             h2 = column("H2"), converged = column("CONVERGED");
+             converged = column("CONVERGED");
+  // Studies of earlier versions have no heritabilities.
+  const auto& names = lines.header();
+  const auto h2 = std::find(names.begin(), names.end(), "H2") - names.begin();
+  const bool has_h2 = h2 < std::ssize(names);
   while (lines.next()) {
     const auto& cells = lines.cells();
     all_converged = all_converged && cells[converged] == "yes";
@@ -117,8 +121,9 @@ std::optional<NullModelRow> read_null_model(const std::string& path,
     NullModelRow row{.traits = {},
                      .vg = numbers_in(cells[vg]),
                      .ve = numbers_in(cells[ve]),
-                     .heritability = numbers_in(cells[h2]),
+                     .heritability = {},
                      .has_converged = cells[converged] == "yes"};
+    if (has_h2) row.heritability = numbers_in(cells[static_cast<std::size_t>(h2)]);
     std::string name;
     for (const char c : cells[traits] + ";") {
       if (c != ';') {
@@ -130,7 +135,7 @@ std::optional<NullModelRow> read_null_model(const std::string& path,
     }
     const auto entries = row.traits.size() * (row.traits.size() + 1) / 2;
     if (row.vg.size() == entries && row.ve.size() == entries &&
-        row.heritability.size() == row.traits.size()) {
+        (!has_h2 || row.heritability.size() == row.traits.size())) {
       found = std::move(row);
     }
   }
@@ -146,7 +151,9 @@ nlohmann::json null_model_section(const NullModelRow& row) {
   };
   auto shares = nlohmann::json::array(), genetic = shares, rest = shares;
   for (std::size_t i = 0; i < count; ++i) {
-    shares.push_back(rounded(std::clamp(row.heritability[i], 0.0, 1.0), 4));
+    if (!row.heritability.empty()) {
+      shares.push_back(rounded(std::clamp(row.heritability[i], 0.0, 1.0), 4));
+    }
     auto genetic_row = nlohmann::json::array(), rest_row = genetic_row;
     for (std::size_t j = 0; j < count; ++j) {
       const auto correlation = [&](const std::vector<double>& v) {

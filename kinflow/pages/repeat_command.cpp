@@ -79,6 +79,7 @@ const std::vector<RecordedOption> kOfTables = {
     {"/data/minus_nine", "--minus-nine", {R"("careful")"}},
     {"/data/fold_by", "--fold-by", {}},
     {"/per_fold", "--per-fold", {"2"}},
+    {"/normal_scores", "--normal-scores", {R"("choose")"}},
     {"/ensemble", "--ensemble", {"1"}},
     {"/train/estimator", "--estimator", {R"("memory")", R"("hybrid")"}},
     {"/train/epochs", "--epochs", {"100"}},
@@ -172,6 +173,16 @@ std::string repeat_fit_command(const nlohmann::json& record,
     }
     text += typed_options(request, {kOfFlows.begin() + 1, kOfFlows.end() - 1});
     if (is_spline) text += typed_options(request, {kOfFlows.back()});
+  }
+  const auto per_latent = found_at(request, "/dependence/per_latent");
+  if (per_latent == true) text += " --share-per-latent";
+  if (per_latent == false && depends) text += " --no-share-per-latent";
+  if (found_at(request, "/latent_map") == false) text += " --no-latent-map";
+  const bool may_have_row_flows = depends && schedule != "grid" &&
+                                  schedule != "baseline" && folds != 1 &&
+                                  text_at(request, "/data/valid_table").empty();
+  if (may_have_row_flows && found_at(request, "/row_flows") == false) {
+    text += " --no-row-flows";
   }
   if (found_at(request, "/standardize") == false) text += " --no-standardize";
   if (found_at(request, "/calibrate") == false) text += " --no-calibrate";

@@ -29,8 +29,10 @@ namespace {
 constexpr std::int64_t kFolds = 5;
 // With fewer blocks of two rows and more, how they differ cannot be seen.
 constexpr std::int64_t kFewestBlocks = 10;
-// Times columns: more do not change the choice and take time.
-constexpr std::int64_t kMostBlocks = 3000;
+// More do not change the choice and take time.
+constexpr std::int64_t kMostBlocksTimesColumns = 3000;
+// In nats a row: what a richer structure must gain at least.
+constexpr double kSmallestGain = 0.001;
 // More rows of one block say little of how blocks differ.
 constexpr std::int64_t kMostRowsOfBlock = 30;
 
@@ -150,17 +152,19 @@ std::vector<std::vector<double>> score_blocks(
 }  // namespace
 
 std::string DependenceChoice::line() const {
-  if (candidates.empty()) return {};
+  if (chosen.empty()) return {};
+  if (candidates.empty()) return chosen + ", since " + judged_by;
   std::vector<std::string> all;
+  bool has_errors = false;
   for (const auto& one : candidates) {
-    all.push_back(one.standard_error > 0
-                      ? fmt::format("{} {:.4f} ({:.4f})", one.name, one.difference,
-                                    one.standard_error)
-                      : fmt::format("{} {:.4f}", one.name, one.difference));
+    const bool has_error = one.standard_error > 0;
+    has_errors = has_errors || has_error;
+    all.push_back(fmt::format("{} {:.4f}", one.name, one.difference) +
+                  (has_error ? fmt::format(" ({:.4f})", one.standard_error) : ""));
   }
-  return fmt::format(
-      "{}, chosen by {}; nats a row above the lowest (standard error): {}", chosen,
-      judged_by, fmt::join(all, ", "));
+  return fmt::format("{}, chosen by {}; nats a row above the lowest{}: {}", chosen,
+                     judged_by, has_errors ? " (standard error)" : "",
+                     fmt::join(all, ", "));
 }
 
 nlohmann::json to_json(const DependenceChoice& choice) {
@@ -206,10 +210,16 @@ DependenceChoice choose_correlation(const FitRequest& request, const TableRows& 
   const auto candidates = block_candidates(columns);
   const auto seed = request.train.seed;
   const auto some =
-      take_some(rows.labels, std::max(kFewestBlocks, kMostBlocks / columns),
+      take_some(rows.labels, std::max(kFewestBlocks, kMostBlocksTimesColumns / columns),
                 Random(seed, stream(Purpose::folds, 0)));
   choice.request.correlation = candidates.front().correlation;
-  if (std::ssize(some.rows_of_block) < kFewestBlocks) return choice;
+  if (std::ssize(some.rows_of_block) < kFewestBlocks) {
+    choice.chosen =
+        "correlation " + name_of(block_correlation_names(), choice.request.correlation);
+    choice.judged_by =
+        fmt::format("there are fewer than {} blocks of several rows", kFewestBlocks);
+    return choice;
+  }
   const Blocks law(at::tensor(number_blocks(rows.labels).block_of_row, at::kLong));
   const auto scores = scores_of(request, rows, law).index_select(0, some.rows);
   const auto densities = score_blocks(scores, some, candidates, seed);
@@ -239,7 +249,8 @@ DependenceChoice choose_correlation(const FitRequest& request, const TableRows& 
          .nll_nats = -sums[c] / row_count,
          .difference = difference / row_count,
          .standard_error = error / row_count});
-    if (!simplest && difference <= error) simplest = c;
+    const double margin = std::max(2 * error, kSmallestGain * row_count);
+    if (!simplest && difference <= margin) simplest = c;
   }
   choice.request.correlation = candidates[simplest.value_or(best)].correlation;
   choice.chosen =

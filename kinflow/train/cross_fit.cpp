@@ -39,11 +39,12 @@ struct RowMixture {
   std::int64_t row_flows = 0;
 };
 
-using Members = std::vector<std::vector<TrainedFlow>>;
+// Of each fold, the best first.
+using FlowsOfFolds = std::vector<std::vector<TrainedFlow>>;
 
-// The members of each fold, the best first.
-Members choose_members(const CrossFit& fit, Logger& logger) {
-  Members members;
+// The members of each fold.
+FlowsOfFolds choose_members(const CrossFit& fit, Logger& logger) {
+  FlowsOfFolds members;
   std::size_t missing = 0;
   const auto& groups = fit.groups;
   const auto replicas =
@@ -64,8 +65,8 @@ Members choose_members(const CrossFit& fit, Logger& logger) {
 
 // The best row flows of each fold, in every fold the same number: at most as many as a
 // fold has members.
-Members rank_row_flows(const CrossFit& fit, const Members& members) {
-  Members ranked;
+FlowsOfFolds rank_row_flows(const CrossFit& fit, const FlowsOfFolds& members) {
+  FlowsOfFolds ranked;
   auto count = std::numeric_limits<std::size_t>::max();
   for (std::size_t fold = 0; fold < members.size(); ++fold) {
     ranked.push_back(fit.groups.ranked_row_flows(fold, fit.run));
@@ -75,8 +76,8 @@ Members rank_row_flows(const CrossFit& fit, const Members& members) {
   return ranked;
 }
 
-HeldOut score_held_out(const CrossFit& fit, const Members& members,
-                       const Members& row_flows) {
+HeldOut score_held_out(const CrossFit& fit, const FlowsOfFolds& members,
+                       const FlowsOfFolds& row_flows) {
   const auto rows = fit.rows.train.data.size(0), columns = fit.rows.train.data.size(1);
   HeldOut all{.latents = {.latents = at::empty({rows, columns}, at::kDouble),
                           .log_abs_det = at::empty({rows}, at::kDouble)},
@@ -192,7 +193,7 @@ std::unique_ptr<TrainingGroup> refit_or_warn(const CrossFit& fit, const Choice& 
 // latents of one flow are not those of another. They are of all rows, most of which the
 // member was trained on.
 std::vector<at::Tensor> parameters_of_members(const CrossFit& fit,
-                                              const Members& members,
+                                              const FlowsOfFolds& members,
                                               const at::Tensor& start, Logger& logger) {
   std::vector<at::Tensor> all;
   const auto& rows = fit.rows.train;
@@ -269,7 +270,7 @@ std::optional<Calibration> spread_of_location(const CrossFit& fit,
 
 // The log-densities of all held-out rows under a mixture of their folds' flows, [n].
 at::Tensor log_densities_of(const CrossFit& fit, const HeldOut& held_out,
-                            const Members& members, const RowMixture& mixture) {
+                            const FlowsOfFolds& members, const RowMixture& mixture) {
   auto all = at::empty({fit.rows.train.data.size(0)}, at::kDouble);
   for (std::size_t fold = 0; fold < members.size(); ++fold) {
     const auto& own = held_out.log_densities[fold];
@@ -285,8 +286,8 @@ at::Tensor log_densities_of(const CrossFit& fit, const HeldOut& held_out,
 
 // From the members alone over both to the row flows alone. Where the location of the
 // population is open, flows that take rows as independent are too sure of it.
-std::vector<RowMixture> row_mixtures(const Members& members, const Members& row_flows,
-                                     double worth) {
+std::vector<RowMixture> row_mixtures(const FlowsOfFolds& members,
+                                     const FlowsOfFolds& row_flows, double worth) {
   auto most = std::ssize(members.front());
   for (const auto& own : members) most = std::min(most, std::ssize(own));
   const auto further = leaves_location_open(worth) ? 0 : std::ssize(row_flows.front());
@@ -299,7 +300,7 @@ std::vector<RowMixture> row_mixtures(const Members& members, const Members& row_
 // The flows of all folds that give the density of single rows. Held-out units say
 // fairly whether flows that take rows as independent describe single rows better; then
 // flows that have seen rows of all units, and stop by single rows, do so best.
-std::vector<ModelPart> row_parts_of(const CrossFit& fit, const Members& members,
+std::vector<ModelPart> row_parts_of(const CrossFit& fit, const FlowsOfFolds& members,
                                     const RowMixture& mixture) {
   if (mixture.row_flows == 0) return {};
   auto parts = fit.train_ordinary(mixture.row_flows);
@@ -380,20 +381,31 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
   }
   result.valid_nll_nats = score;
   const auto worth = fit.dependence.law->row_worth(at::stack(parameters)).mean(0).cpu();
-  RowMixture chosen;
-  double of_members = 0;
-  for (const auto& mixture :
-       row_mixtures(members, row_flows, worth.sum().item<double>())) {
-    auto scores =
-        cross_validate(fit, log_densities_of(fit, held_out, members, mixture), worth);
-    if (mixture.row_flows == 0) of_members = scores.nll_nats;
-    if (result.cross_validation &&
-        scores.nll_nats >= result.cross_validation->nll_nats) {
-      continue;
-    }
-    result.cross_validation = std::move(scores);
-    chosen = mixture;
+  const auto mixtures = row_mixtures(members, row_flows, worth.sum().item<double>());
+  const auto scores_of = [&](const RowMixture& one) {
+    return cross_validate(fit, log_densities_of(fit, held_out, members, one), worth);
+  };
+  auto mixture = mixtures.front();
+  const auto of_members = scores_of(mixture);
+  auto scores = of_members;
+  for (const auto& other : mixtures) {
+    auto of_other = scores_of(other);
+    if (of_other.nll_nats >= scores.nll_nats) continue;
+    scores = std::move(of_other);
+    mixture = other;
   }
+  try {
+    model.row_parts = row_parts_of(fit, members, mixture);
+  } catch (const NumericalError& error) {
+    logger.warning(fmt::format(
+        "single rows have the density of the members alone, since flows of an ordinary "
+        "fit diverged: {}",
+        error.what()));
+    mixture = mixtures.front();
+    scores = of_members;
+  }
+  set_threads(fit.request.threads);
+  result.cross_validation = std::move(scores);
   const auto& validated = *result.cross_validation;
   model.calibration = spread_of_location(fit, validated, held_out.latents.latents,
                                          parameters, model.members(), logger);
@@ -422,9 +434,9 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
                     {"held_out", fit.plan.note}}},
                   {"map", {{"replica", choice.number}, {"epochs", choice.epoch}}}};
   if (fit.groups.row_kinds > 0) {
-    model.record["row_mixture"] = {{"members_of_fold", chosen.members},
-                                   {"row_flows_of_fold", chosen.row_flows},
-                                   {"nll_nats_of_members", of_members}};
+    model.record["row_mixture"] = {{"members_of_fold", mixture.members},
+                                   {"row_flows_of_fold", mixture.row_flows},
+                                   {"nll_nats_of_members", of_members.nll_nats}};
   }
   if (fit.request.inference && !has_own_latents) {
     add_inference(fit.dependence, parameters.front(), held_out.latents, model, logger);
@@ -436,7 +448,6 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
                   model, logger);
     model.record["inference"]["flow"] = "of all rows";
   }
-  model.row_parts = row_parts_of(fit, members, chosen);
   return result;
 }
 

@@ -19,8 +19,10 @@
 #include "kinflow/core/workers.h"
 #include "kinflow/dependence/families.h"
 #include "kinflow/dependence/independent.h"
+#include "kinflow/dependence/per_latent.h"
 #include "kinflow/train/cross_fit.h"
 #include "kinflow/train/flow_choices.h"
+#include "kinflow/train/row_flows.h"
 #include "kinflow/train/shared_parts.h"
 
 namespace kinflow {
@@ -56,18 +58,6 @@ std::vector<FitRequest> requests_of_kind(std::vector<FitRequest> requests,
   return requests;
 }
 
-// Row flows have half as many replicas, which train as those of `--independent` do.
-std::vector<FitRequest> requests_of_row_flows(std::vector<FitRequest> requests) {
-  for (auto& request : requests) {
-    request.train.schedule = Schedule::baseline;
-    request.train.patience =
-        std::min(request.train.patience, SharedTrainOptions{}.patience);
-    request.flow.latent_map = false;
-    request.replicas.count = std::max<std::int64_t>(request.replicas.count / 2, 1);
-  }
-  return requests;
-}
-
 // Epoch by epoch; what was in order stays so.
 void sort_by_epochs(std::vector<EpochRecord>& records) {
   std::stable_sort(records.begin(), records.end(),
@@ -94,9 +84,10 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
                                   logger);
   };
   groups_.kinds = flow_choices(shared).size();
-  if (leaves_blocks_open(shared)) settle(choose_correlation(shared, rows_.train));
   // The dependence of rows as the request says it, or as they choose.
   const auto make_chosen = [&](FitRows& rows) {
+    set_threads(shared.threads);
+    if (leaves_blocks_open(shared)) settle(choose_correlation(shared, rows.train));
     auto made = make_dependence(data.dependence, rows);
     if (!leaves_latents_open(shared, made)) return made;
     settle(choose_for_latents(shared, rows.train, made));
@@ -134,6 +125,10 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
     auto of_part = data.dependence;
     of_part.cache = "none";
     const auto row_runs = requests_of_row_flows(requests_);
+    std::int64_t replicas = 0;
+    for (const auto& request : requests_) {
+      replicas = std::max(replicas, request.replicas.count);
+    }
     if (shared.row_flows) groups_.row_kinds = flow_choices(row_runs.at(0)).size();
     for (std::int64_t fold = 0; fold < plan_.folds; ++fold) {
       auto rows = rows_of_fold(rows_, plan_, fold);
@@ -143,7 +138,7 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
       if (!shared.row_flows) continue;
       const FittedDependence none{
           .law = std::make_shared<Independent>(rows.train.data.size(0))};
-      add_groups(requests_of_fold(row_runs, fold), rows, none, shared.replicas.count);
+      add_groups(requests_of_fold(row_runs, fold), rows, none, replicas);
     }
     rows_.relations = {};
   }
@@ -182,6 +177,11 @@ void FoldedTraining::describe(Logger& logger) const {
   if (families != nullptr && families->rows_of_largest_component() == 1) {
     logger.warning("no two training rows are related: lambda cannot be learned");
   }
+  const auto& group = requests_.front().data.dependence.group;
+  if (blocks_of(law) != nullptr && law.parameter_count() == 0) {
+    logger.warning("no two rows have the same label in column '" + group +
+                   "': rows are taken as independent");
+  }
   logger.info(fmt::format("columns: {}", fmt::join(rows_.columns, ", ")));
   const auto choice = choice_.line();
   if (!choice.empty()) logger.info(choice);
@@ -203,8 +203,8 @@ void FoldedTraining::describe(Logger& logger) const {
   }
   if (groups_.row_kinds > 0) {
     logger.info(
-        "the same are trained as if rows were independent: they may join the density "
-        "of single rows");
+        "half as many flows are trained as if rows were independent: they may join the "
+        "density of single rows");
   }
   if (rows_.dropped_rows > 0) {
     logger.info(counted(rows_.dropped_rows, "row") + " with missing values left out");
@@ -423,45 +423,10 @@ double FoldedTraining::best_score() const {
   return lowest;
 }
 
-std::vector<ModelPart> FoldedTraining::train_ordinary(
-    std::int64_t run, std::int64_t per_fold, Logger& logger,
-    const std::atomic<bool>* stop) const {
-  auto request = requests_of_row_flows({this->request(run)}).front();
-  request.data.dependence = {};
-  request.data.split_by.reset();
-  request.data.folds = folds();
-  auto rows = rows_;
-  rows.relations.rows = rows.train.data.size(0);
-  FoldedTraining ordinary({with_defaults(request)}, std::move(rows), logger);
-  while (!ordinary.finished()) {
-    if (stop != nullptr && *stop) {
-      throw Interrupted(
-          "interrupted in the last part, flows for single rows; go on with --resume");
-    }
-    ordinary.run_epoch();
-    logger.progress({.job = "flows for single rows",
-                     .done = ordinary.epochs_done(),
-                     .total = request.train.epochs,
-                     .unit = "epoch",
-                     .status = ordinary.status_line()});
-  }
-  const auto& groups = ordinary.groups_;
-  for (const auto& group : groups.all) group->restore_best();
-  std::vector<ModelPart> parts;
-  for (std::size_t fold = 0; fold < groups.folds(); ++fold) {
-    auto best = groups.ranked(fold, 0);
-    best.resize(std::min(best.size(), static_cast<std::size_t>(per_fold)));
-    for (auto& part : groups.parts_of_model(fold, best)) {
-      parts.push_back(std::move(part));
-    }
-  }
-  return parts;
-}
-
 FitResult FoldedTraining::finish(std::int64_t run, const nlohmann::json& record,
                                  Logger& logger, const std::atomic<bool>* stop) {
   const auto ordinary = [&](std::int64_t per_fold) {
-    return train_ordinary(run, per_fold, logger, stop);
+    return train_ordinary(request(run), rows_, folds(), per_fold, logger, stop);
   };
   auto result = folds() == 1 ? finish_held_out(groups_, run, record, logger)
                              : finish_cross_fit({.groups = groups_,

@@ -82,10 +82,6 @@ class FoldedTraining {
   void add_shared_parts_of(std::int64_t run, FitResult& result, Logger& logger) const;
   /// All runs go on with what was chosen.
   void settle(DependenceChoice choice);
-  /// The best flows of each fold of an ordinary fit of the same rows.
-  std::vector<ModelPart> train_ordinary(std::int64_t run, std::int64_t per_fold,
-                                        Logger& logger,
-                                        const std::atomic<bool>* stop) const;
   void add_to_history(std::size_t group, std::size_t first);
   /// What the names of a group's tensors begin with in state().
   std::string prefix_of(std::size_t group) const;

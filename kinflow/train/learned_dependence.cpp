@@ -186,12 +186,14 @@ std::string LearnedDependence::typical_name() const {
 
 std::string LearnedDependence::summary() const {
   if (latents > 1) {
-    std::vector<std::string> each;
+    // Which latent is which differs between the flows of a model.
+    std::vector<double> each;
     for (std::int64_t latent = 0; latent < latents; ++latent) {
-      each.push_back(fmt::format("{:.4f}", typical_parameter_of(latent)));
+      each.push_back(typical_parameter_of(latent));
     }
-    return fmt::format("typical {} of each latent {}{}", typical_name(),
-                       fmt::join(each, ", "),
+    const auto [least, most] = std::minmax_element(each.begin(), each.end());
+    return fmt::format("typical {} of the latents {:.4f} to {:.4f}{}", typical_name(),
+                       *least, *most,
                        kind == DependenceKind::blocks
                            ? fmt::format(" over {} of '{}' with repeats",
                                          counted(labels.size(), "block"), column)

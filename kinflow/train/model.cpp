@@ -71,17 +71,24 @@ LearnedDependence Model::dependence_of(std::int64_t member) const {
 }
 
 Model Model::member(std::int64_t member) const {
+  auto part = parts.begin();
+  auto place = member;
+  while (place >= part->members()) place -= (part++)->members();
+  auto single = alone(*part, place);
+  single.dependence = dependence_of(member);
+  if (calibration) single.calibration = calibration->of_replicas({member});
+  return single;
+}
+
+Model Model::alone(const ModelPart& part, std::int64_t place) const {
   Model single{.columns = columns,
                .context_columns = context_columns,
                .context_levels = context_levels,
                .parts = {},
-               .dependence = dependence_of(member),
+               .dependence = {},
                .record = {}};
   single.minus_nine = minus_nine;
-  if (calibration) single.calibration = calibration->of_replicas({member});
-  auto part = parts.begin();
-  while (member >= part->members()) member -= (part++)->members();
-  single.parts.push_back(part->select({member}, part->flow->values().device()));
+  single.parts.push_back(part.select({place}, part.flow->values().device()));
   return single;
 }
 
@@ -92,15 +99,7 @@ std::vector<Model> Model::row_members() const {
   }
   for (const auto& part : row_parts) {
     for (std::int64_t i = 0; i < part.members(); ++i) {
-      Model one{.columns = columns,
-                .context_columns = context_columns,
-                .context_levels = context_levels,
-                .parts = {},
-                .dependence = {},
-                .record = {}};
-      one.minus_nine = minus_nine;
-      one.parts.push_back(part.select({i}, part.flow->values().device()));
-      all.push_back(std::move(one));
+      all.push_back(alone(part, i));
     }
   }
   return all;

@@ -88,6 +88,8 @@ struct Model {
   /// @param data [n, p] float64, original units  @param context [n, c] or undefined, as
   ///     read_rows() gives it for the context columns and their levels
   at::Tensor row_log_density(const at::Tensor& data, const at::Tensor& context) const;
+  /// A flow of a part, as a model of independent rows.
+  Model alone(const ModelPart& part, std::int64_t place) const;
   /// Latents [K, n, p] and log-determinants [K, n] of all members, float64, the
   /// standardisation's included.
   LatentResult member_latents(const at::Tensor& data, const at::Tensor& context) const;

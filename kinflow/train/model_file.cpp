@@ -224,7 +224,9 @@ void read_parts(const JsonReader& json, std::int64_t version, const PartReader& 
     }
   };
   read("parts", "part", model.parts);
-  if (json.json().contains("row_parts")) read("row_parts", "row_part", model.row_parts);
+  if (version == kFormatVersion && json.json().contains("row_parts")) {
+    read("row_parts", "row_part", model.row_parts);
+  }
   if (model.parts.empty() || model.members() > kLargestEnsemble) {
     throw InputError(fmt::format("{}: key 'parts': expected 1 to {} members, found {}",
                                  reader.path, kLargestEnsemble, model.members()));

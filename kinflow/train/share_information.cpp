@@ -75,11 +75,10 @@ std::vector<OneShare> one_share_of_each(const Dependence& law,
   for (const double own : of_latents.front()) {
     shares.push_back({std::clamp(own, kEdgeOfShares, 1 - kEdgeOfShares), 0});
   }
+  // Products of latents are known where all have the same G.
   if (learned.kind == DependenceKind::time) {
-    for (std::size_t j = 0; j < shares.size(); ++j) {
-      const auto latent = learned.latents > 1 ? static_cast<std::int64_t>(j) : 0;
-      shares[j].decay = learned.parameters_of(latent).back();
-    }
+    const double decay = learned.mean_parameters().back();
+    for (auto& share : shares) share.decay = decay;
   }
   if (law.has_costly_parameters()) {
     OneShare mean{0, shares.front().decay};

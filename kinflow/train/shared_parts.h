@@ -13,9 +13,9 @@ namespace kinflow {
 /// Adds `shared_parts` to the record of a fitted model, for every way in which rows
 /// depend: by simulation the share of every column's variance that rows with the same
 /// shared part of the latents have in common, and the correlation of these parts of
-/// every two columns, with 95% intervals. docs/model.md says how, docs/formats.md lists
-/// the keys. Nothing is added where rows are independent or unstructured; what fails is
-/// a warning.
+/// every two columns, with 95% intervals. docs/model.md says how, docs/architecture.md
+/// lists the keys. Nothing is added where rows are independent or unstructured; what
+/// fails is a warning.
 /// @param fitted  with the law of the rows
 /// @param rows    training rows, whose contexts and times serve
 void add_shared_parts(const FittedDependence& fitted, const FitRequest& request,

@@ -136,7 +136,7 @@ function sectionQuantiles(host, data) {
 function sectionNullModel(host, data) {
   const grid = figures(host, 'two');
   const names = data.traits, short = (t) => (t.length > 12 ? t.slice(0, 11) + '…' : t);
-  new Plot(figure(grid, data.share_title, data.share_note), {
+  if (data.shares.length > 0) new Plot(figure(grid, data.share_title, data.share_note), {
     label: data.share_title, height: 70 + 28 * names.length, zoom: false, margin: {left: 104, top: 12}, x: {domain: [0, 1], label: 'share of the variance', grid: true},
     y: {domain: [names.length - 0.5, -0.5], ticks: () => names.map((_, i) => i), text: (i) => short(names[i])},
     draw(p) {
@@ -167,7 +167,7 @@ function sectionNullModel(host, data) {
       }});
   }
   caption(host, data.caption);
-  numbers(host, [{name: 'trait', text: true}, ...names.map((n) => ({name: n, digits: 3}))], names.map((n, i) => [n, ...names.map((_, j) => (i === j ? data.shares[i] : i > j ? data.genetic[i][j] : data.rest[i][j]))]),
+  numbers(host, [{name: 'trait', text: true}, ...names.map((n) => ({name: n, digits: 3}))], names.map((n, i) => [n, ...names.map((_, j) => (i === j ? data.shares[i] ?? null : i > j ? data.genetic[i][j] : data.rest[i][j]))]),
     'The numbers as a table: shares on the diagonal, genetic correlations below it');
 }
 
