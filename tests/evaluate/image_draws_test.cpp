@@ -98,8 +98,8 @@ TEST(ImageDraws, LatentsHaveTheirOwnCorrelations) {
       image_latents(*model.flow, {.pixels = drawn, .bits = 8}, 4).view({2, 40, 64});
   const auto change =
       (after - before.unsqueeze(1)).square().mean(at::IntArrayRef{0, 1});
-  const auto first = change.narrow(0, 0, 32).max().item<double>();
-  EXPECT_LT(first, 0.1 * change.narrow(0, 32, 32).min().item<double>());
+  EXPECT_LT(change.narrow(0, 0, 32).mean().item<double>(),
+            0.1 * change.narrow(0, 32, 32).mean().item<double>());
   // A correlation that is given stands for all of them.
   const auto same =
       draw_images_given(model, known, {1 - 1e-9}, {.count = 1, .seed = 4});

@@ -127,14 +127,15 @@ TEST_F(ImageFit, HeldOutImagesCountForTheMeanOfTheirWorthInAllLatents) {
   request.valid.path = "";
   request.valid_fraction = 0.3;
   request.train.correlation = BlockCorrelation::per_latent;
-  request.train.dependence_rate = 100;
+  request.train.epochs = 40;
+  request.train.start = 0.5;
   const auto result = fit(request, "run");
   const auto data = read_fit_images(with_defaults(request));
   const auto model = load_image_model(folder_.path("run/model.safetensors"));
   const auto& rhos = model.latent_correlations;
   ASSERT_EQ(rhos.size(), 16u);
   EXPECT_GT(*std::max_element(rhos.begin(), rhos.end()),
-            *std::min_element(rhos.begin(), rhos.end()) + 0.005);
+            *std::min_element(rhos.begin(), rhos.end()) + 0.05);
   // Channels have the same number of positions, so that they count alike.
   const double mean = std::accumulate(rhos.begin(), rhos.end(), 0.0) / 16;
   for (const double rho : model.dependence.parameters) EXPECT_NEAR(rho, mean, 1e-12);
