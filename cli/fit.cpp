@@ -87,7 +87,7 @@ void fit_image_set(const FitVerbGiven& given, const CLI::App& verb, Console& con
       place.directory, result.valid_nll_nats,
       result.valid_score == ValidScore::weighted ? "weighted" : "single",
       result.valid_bits_per_dimension, result.best_epoch, result.epochs,
-      result.model.dependence.summary(), result.seconds);
+      result.model.summary(), result.seconds);
 }
 
 }  // namespace

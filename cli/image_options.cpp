@@ -20,7 +20,7 @@ const std::set<std::string> kShared = {
     "--valid",         "--valid-fraction", "--flow",   "--precision",
     "--schedule",      "--estimator",      "--epochs", "--batch-size",
     "--learning-rate", "--weight-decay",   "--start",  "--dependence-rate",
-    "--prior",         "--grid",           "--seed"};
+    "--prior",         "--grid",           "--seed",   "--correlation"};
 
 // Declares an option anew, with other choices.
 void widen(CLI::App& verb, const std::string& name, std::string& value,
@@ -76,6 +76,9 @@ ImageTrainOptions training_of(const CLI::App& verb, const FitGiven& shared,
     train.estimator = chosen(estimator_names(), shared.estimator);
   }
   if (train.estimator == Estimator::pairs) train.dependence_rate = 1;
+  if (is_given(verb, "--correlation")) {
+    train.correlation = image_correlation(shared.correlation);
+  }
   if (is_given(verb, "--epochs")) train.epochs = typed.epochs;
   if (is_given(verb, "--batch-size")) train.batch_size = typed.batch_size;
   train.learning_rate =
@@ -98,7 +101,7 @@ const std::vector<EffectRule<std::string>>& image_fit_rules() {
     return schedule == wanted ? "" : "--schedule " + schedule;
   };
   static const std::vector<EffectRule<std::string>> rules = {
-      {{"--start", "--prior", "--dependence-rate"},
+      {{"--correlation", "--start", "--prior", "--dependence-rate"},
        "--schedule joint",
        [=](const std::string& schedule) { return unless(schedule, "joint"); }},
       {{"--grid"},
@@ -145,7 +148,11 @@ void tell_image_defaults(CLI::App& verb) {
       {"--weight-decay", fmt::format("{}", train.weight_decay)},
       {"--start", fmt::format("{}", train.start)},
       {"--estimator", name_of(estimator_names(), train.estimator)},
-      {"--grid", fmt::format("{}", fmt::join(ImageFitRequest{}.grid, ","))}};
+      {"--grid", fmt::format("{}", fmt::join(ImageFitRequest{}.grid, ","))},
+      {"--correlation",
+       name_of(image_correlation_names(), train.correlation) +
+           ", the blocks being people, else shared or per-latent, one for each channel "
+           "of a scale"}};
   for (const auto& [name, value] : defaults) {
     auto* option = verb.get_option(name);
     option->description(

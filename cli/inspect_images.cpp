@@ -12,13 +12,42 @@
 namespace kinflow::cli {
 namespace {
 
+nlohmann::json latents_json(const ImageModel& model) {
+  auto scales = nlohmann::json::array();
+  for (const auto& one : correlations_by_scale(model)) {
+    scales.push_back({{"scale", one.scale.scale},
+                      {"positions", one.scale.positions},
+                      {"rho_of_channels", one.correlations}});
+  }
+  return scales;
+}
+
+// What the channels of every scale have.
+void print_latents(const ImageModel& model) {
+  TextTable table({{"scale"},
+                   {"positions"},
+                   {"channels"},
+                   {"lowest rho"},
+                   {"mean rho"},
+                   {"highest rho"}});
+  const auto rho = [](double value) { return fmt::format("{:.4f}", value); };
+  for (const auto& one : correlations_by_scale(model)) {
+    table.add_row({std::to_string(one.scale.scale), std::to_string(one.scale.positions),
+                   std::to_string(one.scale.groups), rho(one.lowest()), rho(one.mean()),
+                   rho(one.highest())});
+  }
+  fmt::print("\n{}", table.plain());
+}
+
 void print_json(const ImageModel& model, const std::string& run) {
+  auto dependence = dependence_json(model.dependence);
+  if (!model.latent_correlations.empty()) dependence["scales"] = latents_json(model);
   const nlohmann::json json = {
       {"kind", "images"},
       {"flow", to_json(model.flow->options())},
       {"parameters", model.flow->layout().count},
       {"prepare", to_json(model.prepare)},
-      {"dependence", dependence_json(model.dependence)},
+      {"dependence", dependence},
       {"record", model.record},
       {"history", history_json(run, valid_score_of(model.record))}};
   fmt::print("{}\n", json.dump(2));
@@ -72,10 +101,14 @@ void print_text(const ImageModel& model, const std::string& run) {
                            "{} parameters",
                            flow.scales, flow.steps, flow.dense_layers,
                            model.flow->layout().count)});
-  table.add_row({"dependence", model.dependence.summary()});
+  table.add_row({"dependence", model.summary()});
   add_training(table, model.record);
   fmt::print("{}", table.plain());
-  if (model.dependence.kind == DependenceKind::blocks) print_blocks(model.dependence);
+  if (!model.latent_correlations.empty()) {
+    print_latents(model);
+  } else if (model.dependence.kind == DependenceKind::blocks) {
+    print_blocks(model.dependence);
+  }
   print_history(run, ValidScore::rows);
 }
 

@@ -109,8 +109,9 @@ void add_lfw(CLI::App& app, Console& console) {
   add_choice(*verb, "--preset", given->preset, glow_preset_names(),
              "Network: the paper's, or a lighter one");
   add_list(*verb, "--methods", given->source.methods,
-           "Methods to train, comma-separated: baseline, grid-RHO, joint (default: "
-           "baseline,grid-0.05,grid-0.1,grid-0.15,joint)");
+           "Methods to train, comma-separated: baseline, grid-RHO, joint, "
+           "joint-per-latent (default: "
+           "baseline,grid-0.05,grid-0.1,grid-0.15,joint,joint-per-latent)");
   verb->add_option("--features", given->source.features,
                    "TorchScript network whose features are compared; such a file is a "
                    "program (default: built-in features)");

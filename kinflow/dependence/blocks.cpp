@@ -246,17 +246,17 @@ at::Tensor Blocks::parameter_gradient(const at::Tensor& parameters,
                             sums(checked_latents(parameters, latents, rows())));
 }
 
+at::Tensor Blocks::place_within_batch(const at::Tensor& blocks) const {
+  at::Tensor place_of_block = at::empty_like(sizes_);
+  place_of_block.index_copy_(0, blocks, at::arange(blocks.size(0), blocks.options()));
+  return place_of_block.index_select(0, blocks);
+}
+
 at::Tensor Blocks::sums_within_batch(const at::Tensor& blocks,
                                      const at::Tensor& latents) const {
-  // Each block is represented by the position of one of its rows in the batch (any will
-  // do), so that the sums have b rows, however many blocks there are.
-  at::Tensor position_of_block = at::empty_like(sizes_);
-  position_of_block.index_copy_(0, blocks,
-                                at::arange(blocks.size(0), blocks.options()));
-  const at::Tensor position = position_of_block.index_select(0, blocks);
-  return at::zeros_like(latents)
-      .index_add_(1, position, latents)
-      .index_select(1, position);
+  // The sums have b rows, however many blocks there are.
+  const at::Tensor place = place_within_batch(blocks);
+  return at::zeros_like(latents).index_add_(1, place, latents).index_select(1, place);
 }
 
 at::Tensor Blocks::pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,

@@ -56,6 +56,14 @@ class Blocks final : public Dependence {
   /// [B] int64, the index of the block's parameter; -1 for a block of one row.
   const at::Tensor& parameter_of_block() const { return parameter_of_block_; }
 
+  /// For each row of a batch the place in the batch of one of the rows of its block,
+  /// the same for all of them: [b] int64. @param blocks [b] int64, those of the rows
+  at::Tensor place_within_batch(const at::Tensor& blocks) const;
+  /// Latents of a batch summed over its rows of the same block, one sum for each row of
+  /// the batch: [R, b, p].
+  at::Tensor sums_within_batch(const at::Tensor& blocks,
+                               const at::Tensor& latents) const;
+
   at::Tensor log_det(const at::Tensor& parameters) const override;
   at::Tensor precision_times(const at::Tensor& parameters,
                              const at::Tensor& latents) const override;
@@ -146,11 +154,6 @@ class Blocks final : public Dependence {
   /// least two rows: [R, correlated].
   at::Tensor expected_information(const at::Tensor& parameters) const;
   at::Tensor most_likely_pooled(const at::Tensor& latents) const;
-  /// Latents of the batch summed over the batch's rows of the same block, one sum for
-  /// each row of the batch: [R, b, p].
-  at::Tensor sums_within_batch(const at::Tensor& blocks,
-                               const at::Tensor& latents) const;
-
   BlocksOptions options_;
   std::int64_t parameter_count_;
   at::Tensor labels_;

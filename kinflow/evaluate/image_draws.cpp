@@ -5,7 +5,7 @@
 #include <c10/core/GradMode.h>
 
 #include "kinflow/core/random.h"
-#include "kinflow/dependence/blocks.h"
+#include "kinflow/train/images/image_latents.h"
 
 namespace kinflow {
 namespace {
@@ -22,18 +22,23 @@ at::Tensor images_of(const ImageModel& model, const at::Tensor& latents) {
 }
 
 // Latents [count, p] of further images of one person.
-at::Tensor draw_of_person(const LearnedDependence& learned,
-                          const DependenceRequest& request, const std::string& person,
-                          const at::Tensor& known, const std::vector<double>& instead,
+at::Tensor draw_of_person(const ImageModel& model, const DependenceRequest& request,
+                          const std::string& person, const at::Tensor& known,
+                          const std::vector<double>& instead,
                           const ImageDrawOptions& options, Random& random) {
   const auto images = known.size(0), rows = images + options.count;
-  const Blocks law(at::zeros({rows}, at::kLong));
+  const bool by_latent = instead.empty() && !model.latent_correlations.empty();
+  const auto law = make_image_law(
+      at::zeros({rows}, at::kLong),
+      by_latent ? BlockCorrelation::per_latent : BlockCorrelation::per_block,
+      model.flow->options());
   const std::vector<std::string> labels(static_cast<std::size_t>(rows), person);
-  const auto parameters =
-      learned.parameters_for_new_rows(request, law, labels, instead);
+  const auto parameters = by_latent ? at::tensor(model.latent_correlations, at::kDouble)
+                                    : model.dependence.parameters_for_new_rows(
+                                          request, *law, labels, instead);
   const auto observed = at::arange(images, at::kLong);
-  const auto mean = law.condition_rows(parameters, observed, known).mean;
-  const auto drawn = law.sample_given(parameters, observed, known, random)
+  const auto mean = law->condition_rows(parameters, observed, known).mean;
+  const auto drawn = law->sample_given(parameters, observed, known, random)
                          .narrow(0, images, options.count);
   return mean + options.temperature * (drawn - mean);
 }
@@ -71,7 +76,7 @@ at::Tensor draw_images_given(const ImageModel& model, const ImageSet& known,
     Random random(options.seed, stream(Purpose::draws, person++));
     const auto own = seen.index_select(0, at::tensor(images, at::kLong));
     latents.push_back(
-        draw_of_person(model.dependence, request,
+        draw_of_person(model, request,
                        known.person_of_image[static_cast<std::size_t>(images.front())],
                        own.to(at::kDouble), instead, options, random)
             .to(at::kFloat));

@@ -32,7 +32,8 @@ at::Tensor draw_images(const ImageModel& model, const ImageDrawOptions& options)
 /// `count` further images of every person of a set, by the conditional law of their
 /// latents given those of the known images: pixels [people x count, C, H, W], person by
 /// person. The correlation of somebody with several training images is their own, that
-/// of others the typical one. InputError for a model that learned none.
+/// of others the typical one; where latents have correlations of their own, these.
+/// InputError for a model that learned none.
 /// @param instead  a correlation in place of the learned ones; empty: none
 at::Tensor draw_images_given(const ImageModel& model, const ImageSet& known,
                              const std::vector<double>& instead,

@@ -109,6 +109,7 @@ const std::vector<RecordedOption> kOfImages = {
     {"/flow/dense_channels", "--dense-channels", {}},
     {"/flow/dense_growth", "--dense-growth", {}},
     {"/train/schedule", "--schedule", {R"("joint")"}},
+    {"/train/correlation", "--correlation", {R"("per-block")"}},
     {"/train/epochs", "--epochs", {"100"}},
     {"/train/batch_size", "--batch-size", {"64"}},
     {"/train/learning_rate", "--learning-rate", {"0.01"}},

@@ -182,6 +182,29 @@ void add_score(const RunRecord& run, nlohmann::json& facts) {
   }
 }
 
+// How images of one person are taken to depend on each other.
+std::string people_in_words(const nlohmann::json& request) {
+  const auto schedule = text_at(request, "/train/schedule", "joint");
+  if (schedule == "baseline") {
+    return "Images were taken as independent. People with many images count for as "
+           "much "
+           "as they have images.";
+  }
+  const auto correlation = text_at(request, "/train/correlation", "per-block");
+  const bool is_shared = schedule == "grid" || correlation == "shared";
+  const std::string whose =
+      is_shared ? "all people have the same \u03c1"
+      : correlation == "per-latent"
+          ? "every channel of the flow\u2019s latents has a \u03c1 of its own, the "
+            "same "
+            "for all people"
+          : "each person with several images has a \u03c1 of their own";
+  return fmt::format(
+      "Images of one person are correlated: {}, so that somebody with many images does "
+      "not count for so much more than somebody with one.",
+      whose);
+}
+
 void add_image_words(const RunRecord& run, nlohmann::json& document) {
   const auto result = found_at(run.record, "/result");
   const auto& request = request_of(run);
@@ -191,15 +214,8 @@ void add_image_words(const RunRecord& run, nlohmann::json& document) {
                    plural(number_at(result, "/train_images"), "image"),
                    with_commas(number_at(result, "/train_people")) + " people",
                    last_name(text_at(request, "/data/path", "the folder")))}));
-  const bool adjusts = text_at(request, "/train/schedule", "joint") != "baseline";
-  document["words"].push_back(words_under(
-      "How it treats people",
-      {adjusts
-           ? "Images of one person are correlated: each person with several images "
-             "has a \u03c1 of their own, so that somebody with many images does not "
-             "count for so much more than somebody with one."
-           : "Images were taken as independent. People with many images count for "
-             "as much as they have images."}));
+  document["words"].push_back(
+      words_under("How it treats people", {people_in_words(request)}));
   document["facts"].push_back(
       fact("images", with_commas(number_at(result, "/train_images")),
            "of " + with_commas(number_at(result, "/train_people")) + " people"));

@@ -56,6 +56,11 @@ class TrainingLogger : public Logger {
 FaceMethod method_of(const std::string& name) {
   if (name == "baseline") return {.name = name};
   if (name == "joint") return {.name = name, .schedule = Schedule::joint};
+  if (name == "joint-per-latent") {
+    return {.name = name,
+            .schedule = Schedule::joint,
+            .correlation = BlockCorrelation::per_latent};
+  }
   const char* end = name.data() + name.size();
   double value = 0;
   if (name.starts_with(kGridPrefix)) {
@@ -66,8 +71,8 @@ FaceMethod method_of(const std::string& name) {
     }
   }
   throw InputError(fmt::format(
-      "--methods: expected baseline, joint, or grid-RHO with a correlation from {} to "
-      "{}, found '{}'",
+      "--methods: expected baseline, joint, joint-per-latent, or grid-RHO with a "
+      "correlation from {} to {}, found '{}'",
       kSmallestParameter, kLargestParameter, name));
 }
 
@@ -135,12 +140,14 @@ bool holds_run(const std::string& directory) {
 }  // namespace
 
 std::string FaceMethod::title() const {
-  return schedule == Schedule::grid ? fmt::format("grid, rho {}", start) : name;
+  if (schedule == Schedule::grid) return fmt::format("grid, rho {}", start);
+  return correlation == BlockCorrelation::per_latent ? "joint, per latent" : name;
 }
 
 std::vector<FaceMethod> face_methods(const std::vector<std::string>& names) {
   if (names.empty()) {
-    return face_methods({"baseline", "grid-0.05", "grid-0.1", "grid-0.15", "joint"});
+    return face_methods({"baseline", "grid-0.05", "grid-0.1", "grid-0.15", "joint",
+                         "joint-per-latent"});
   }
   std::vector<FaceMethod> methods;
   for (const auto& name : names) methods.push_back(method_of(name));
@@ -172,6 +179,7 @@ ImageFitRequest FaceStudy::request_for(const FaceMethod& method,
                           .threads = options_.threads};
   request.train.schedule = method.schedule;
   request.train.start = method.start;
+  request.train.correlation = method.correlation;
   request.train.seed = seed;
   request.train.epochs = epochs_.value_or(kMostEpochs);
   request.train.mirror = true;

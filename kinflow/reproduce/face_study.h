@@ -14,13 +14,15 @@
 
 namespace kinflow {
 
-/// A way of training: "baseline", "grid-RHO" with one value, or "joint".
+/// A way of training: "baseline", "grid-RHO" with one value, "joint" with a correlation
+/// for each person, or "joint-per-latent" with one for each channel of a scale.
 struct FaceMethod {
   std::string name;
   Schedule schedule = Schedule::baseline;
   double start = 0.1;  ///< of the correlations; a grid's value
+  BlockCorrelation correlation = BlockCorrelation::per_block;  ///< of "joint"
 
-  /// "baseline", "grid, rho 0.05", "joint"
+  /// "baseline", "grid, rho 0.05", "joint", "joint, per latent"
   std::string title() const;
 };
 

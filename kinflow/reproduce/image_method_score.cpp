@@ -103,7 +103,9 @@ ImageMethodScore score_images(const std::string& method, const ImageModel& model
   // The first of those that the evaluation drew.
   const auto drawn = draw_images(model, {.count = kept, .seed = options.seed});
   return {.method = method,
-          .correlations = model.dependence.parameters,
+          .correlations = model.latent_correlations.empty()
+                              ? model.dependence.parameters
+                              : model.latent_correlations,
           .typical_correlation = model.dependence.typical_parameter(),
           .test_nll_nats = numbers_of(-evaluation.log_density_nats),
           .distances = evaluation.scores.distances.value(),

@@ -17,7 +17,8 @@ struct ImageMethodScore {
   std::int64_t best_epoch = 0;  ///< whose weights the model has
   double valid_nll_nats = 0;
   std::int64_t skipped_steps = 0;
-  /// Of the people with several training images; empty for a baseline.
+  /// Of the people with several training images, or of the channels of latents where
+  /// these have their own; empty for a baseline.
   std::vector<double> correlations = {};
   double typical_correlation = 0;
   std::vector<double> test_nll_nats = {};  ///< of every test image by itself

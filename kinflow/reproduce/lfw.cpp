@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "kinflow/images/split_images.h"
 #include "kinflow/report/prd_figure.h"
@@ -96,7 +97,9 @@ std::string setting(FaceStudy& study, const FaceResults& results,
   text +=
       "; of each training the epoch that validates best. All learn from images and "
       "their mirror images. Whole people are held out. *One of each person* is the "
-      "paper's \"indiv\". ";
+      "paper's \"indiv\". *Joint* learns a correlation of every person with several "
+      "images, *joint, per latent* one for each channel of each scale of the flow, "
+      "the same for all its positions and all people. ";
   text += results.is_repeated()
               ? fmt::format(
                     "Means over {} seeds, each with a split of the people, trainings "
@@ -150,7 +153,7 @@ std::vector<FaceMethod> all_methods(const std::vector<FaceMethod>& called) {
     const int group = method.schedule == Schedule::baseline ? 0
                       : method.schedule == Schedule::grid   ? 1
                                                             : 2;
-    return std::pair(group, method.start);
+    return std::tuple(group, method.start, method.name);
   };
   std::sort(all.begin(), all.end(),
             [&](const auto& a, const auto& b) { return place(a) < place(b); });

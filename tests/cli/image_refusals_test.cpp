@@ -22,6 +22,12 @@ TEST(ImageRefusals, OptionsOfTheOtherKindAreRefused) {
   expect_refusal(folder, fit_of(out, {"--precision", "mixed"}),
                  {"--precision", "expected float32 on cpu", "found mixed"});
   expect_refusal(folder, fit_of(out, {"--start", "0.1,0.2"}), {"--start", "one value"});
+  for (const auto* correlation : {"per-size", "pooled", "choose"}) {
+    expect_refusal(
+        folder, fit_of(out, {"--correlation", correlation}),
+        {"--correlation: expected shared, per-block or per-latent for images",
+         correlation});
+  }
   expect_refusal(folder, fit_of(out, {"--ids", "x.csv"}), {"--ids", "both"});
   expect_refusal(folder, fit_of(out, {"--valid-ids", "x.csv"}), {"--valid-ids"});
   const Arguments table = {
@@ -89,6 +95,9 @@ TEST(ImageRefusals, OptionsWithoutEffectAreRefused) {
   expect_refusal(folder,
                  fit_of(out, {"--schedule", "baseline", "--estimator", "pairs"}),
                  {"--estimator:", "--schedule baseline"});
+  expect_refusal(folder,
+                 fit_of(out, {"--schedule", "grid", "--correlation", "per-latent"}),
+                 {"--correlation:", "--schedule grid"});
   expect_refusal(folder, {"sample", faces.run, "--n", "2", "--crop", "8", "--out", out},
                  {"--crop:", "--given"});
   expect_refusal(folder,

@@ -119,6 +119,37 @@ TEST(Images, InspectShowsFlowAndPeople) {
   EXPECT_EQ(json["flow"]["steps"], 2);
   EXPECT_EQ(json["history"].size(), 3u);
 }
+
+TEST(Images, ACorrelationOfEachLatentIsShownAndDrawnWith) {
+  const auto& faces = Faces::get();
+  const TemporaryFolder folder;
+  const auto out = folder.path("run");
+  const auto printed =
+      run_well(fit_of(out, {"--valid", faces.images + "/valid", "--epochs", "2",
+                            "--correlation", "per-latent"}));
+  EXPECT_NE(printed.find("in 16 channels of latents"), std::string::npos) << printed;
+  const auto text = run_well({"inspect", out});
+  for (const auto* part : {"typical rho", "in 16 channels of latents", "highest rho"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  EXPECT_EQ(text.find("largest blocks"), std::string::npos) << text;
+  const auto json = Json::parse(run_well({"inspect", out, "--json"}));
+  ASSERT_EQ(json["dependence"]["scales"].size(), 2u);
+  EXPECT_EQ(json["dependence"]["scales"][1]["rho_of_channels"].size(), 8u);
+  EXPECT_EQ(json["dependence"]["scales"][0]["positions"], 4);
+  run_well({"sample", out, "--given", faces.images + "/test", "--n", "2", "--out",
+            folder.path("more")});
+  const auto scored =
+      Json::parse(run_well({"evaluate", out, folder.path("more"), "--json"}));
+  EXPECT_EQ(scored["images"], 60);
+  run_well({"report", out, "--out", folder.path("page.html")});
+  const auto page = content_of(folder.path("page.html"));
+  for (const auto* part : {"each channel of a scale", "the same for all people",
+                           "--correlation per-latent"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+}
+
 TEST(Images, SimulatedPartsShareNoPeople) {
   const auto& faces = Faces::get();
   const TemporaryFolder folder;

@@ -20,6 +20,7 @@
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/families.h"
 #include "kinflow/dependence/gaussian_time.h"
+#include "kinflow/dependence/grouped_latents.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/dependence/iterative_relationship.h"
 #include "kinflow/dependence/markov_time.h"
@@ -422,6 +423,27 @@ inline Problem effects_problem(const Problem& blocks, std::int64_t columns) {
           covariance, m > 0 ? m + columns : 0};
 }
 
+/// Blocks with a correlation of each group of columns, from blocks that share one.
+inline Problem grouped_problem(const Problem& blocks, std::int64_t columns) {
+  LatentGroups groups{{{.positions = (columns + 1) / 2, .groups = 1}}};
+  if (columns > 1) groups.parts.push_back({.positions = 1, .groups = columns / 2});
+  const auto k = blocks.parameter_count;
+  const auto covariance = [own = blocks.covariance, k,
+                           columns](const at::Tensor& parameters) {
+    std::vector<at::Tensor> matrices;
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const auto group = std::max<std::int64_t>(0, j + 1 - (columns + 1) / 2);
+      matrices.push_back(own(parameters.narrow(0, group * k, k)));
+    }
+    return at::stack(matrices);
+  };
+  const auto count = groups.count();
+  const auto& law = dynamic_cast<const Blocks&>(*blocks.dependence);
+  return {"blocks, grouped latents",
+          std::make_shared<GroupedLatents>(law.block_of_row(), groups), covariance,
+          k * count};
+}
+
 /// One problem of each structure, and of each with parameters of its own for every
 /// column: `block_sizes` give n.
 inline std::vector<Problem> problems_of_every_structure(
@@ -456,6 +478,7 @@ inline std::vector<Problem> problems_of_every_structure(
     if (problems[i].name == "blocks, pooled") continue;
     problems.push_back(per_latent_problem(problems[i], columns));
   }
+  problems.push_back(grouped_problem(problems[2], columns));
   for (Problem& problem : problems) {
     problem.parameters =
         uniform({replicas, problem.parameter_count}, 0.05, 0.95, random);

@@ -4,6 +4,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "kinflow/evaluate/image_evaluation.h"
 #include "kinflow/images/prepare_image.h"
 #include "tests/train/images/small_images.h"
@@ -80,6 +82,28 @@ TEST(ImageDraws, AGivenCorrelationStandsForTheLearnedOnes) {
   const auto message =
       input_error_of([&] { draw_images_given(model, known, {}, {.count = 1}); });
   EXPECT_NE(message.find("--parameter"), std::string::npos) << message;
+}
+
+TEST(ImageDraws, LatentsHaveTheirOwnCorrelations) {
+  // Everything is known of the channels of the first scale and nothing of the second's.
+  auto learned = two_people();
+  learned.parameters = {0.5, 0.5};
+  auto model = model_of(learned);
+  model.latent_correlations.assign(16, 1e-9);
+  std::fill_n(model.latent_correlations.begin(), 8, 1 - 1e-9);
+  const auto known = images_of({"Ada", "Zoe"});
+  const auto drawn = draw_images_given(model, known, {}, {.count = 40, .seed = 4});
+  const auto before = image_latents(*model.flow, rows_of(known), 4);
+  const auto after =
+      image_latents(*model.flow, {.pixels = drawn, .bits = 8}, 4).view({2, 40, 64});
+  const auto change =
+      (after - before.unsqueeze(1)).square().mean(at::IntArrayRef{0, 1});
+  EXPECT_LT(change.narrow(0, 0, 32).mean().item<double>(),
+            0.1 * change.narrow(0, 32, 32).mean().item<double>());
+  // A correlation that is given stands for all of them.
+  const auto same =
+      draw_images_given(model, known, {1 - 1e-9}, {.count = 1, .seed = 4});
+  EXPECT_LT(difference(same, rows_of(known).pixels), 1.01);
 }
 
 TEST(ImageDraws, SpreadBitsAreReadBack) {

@@ -109,9 +109,13 @@ TEST(FaceMethods, AreNamedByTheirScheduleAndValue) {
   EXPECT_EQ(methods[1].start, 0.25);
   EXPECT_EQ(methods[1].title(), "grid, rho 0.25");
   EXPECT_EQ(methods[2].schedule, Schedule::baseline);
-  EXPECT_EQ(face_methods({}).size(), 5U);
+  EXPECT_EQ(face_methods({}).size(), 6U);
+  const auto own = face_methods({"joint-per-latent"}).front();
+  EXPECT_EQ(own.schedule, Schedule::joint);
+  EXPECT_EQ(own.correlation, BlockCorrelation::per_latent);
+  EXPECT_EQ(own.title(), "joint, per latent");
   for (const auto* name :
-       {"grid", "grid-", "grid-1", "grid-0.1x", "grid--0.1", "all"}) {
+       {"grid", "grid-", "grid-1", "grid-0.1x", "grid--0.1", "all", "per-latent"}) {
     expect_input_error([&] { face_methods({name}); }, {"--methods", name});
   }
 }
@@ -170,13 +174,15 @@ TEST(ReproduceLfw, ReportsEveryFinishedMethodAndKeepsToOneStudy) {
   const auto options = quick(folder.path("study"));
   reproduce_lfw(options, two_methods(faces), silent);
   auto more = two_methods(faces);
-  more.methods = {"grid-0.3"};
+  more.methods = {"grid-0.3", "joint-per-latent"};
   const auto report = reproduce_lfw(options, more, silent);
   for (const auto* text :
        {"| ours: baseline |", "| ours: grid, rho 0.3 |", "| ours: joint |",
-        "Validation chooses rho 0.3", "people with several images",
-        "joint below baseline, one image of each person", "kinflow-features-1",
-        "](lfw-prd.png)", "](lfw-samples.png)"}) {
+        "| ours: joint, per latent |", "Per latent they are",
+        "the channels of the latents", "joint, per latent below baseline, all images",
+        "same for all its positions", "Validation chooses rho 0.3",
+        "people with several images", "joint below baseline, one image of each person",
+        "kinflow-features-1", "](lfw-prd.png)", "](lfw-samples.png)"}) {
     EXPECT_NE(report.markdown.find(text), std::string::npos) << text;
   }
   EXPECT_EQ(content_of(folder.path("study/lfw.md")), report.markdown);

@@ -206,6 +206,32 @@ void add_sheets(const RunRecord& run, const ImageModel& model,
   }
 }
 
+nlohmann::json latents_section(const ImageModel& model) {
+  auto rows = nlohmann::json::array();
+  for (const auto& one : correlations_by_scale(model)) {
+    rows.push_back({one.scale.scale, one.scale.positions, one.scale.groups,
+                    rounded(one.lowest(), 4), rounded(one.mean(), 4),
+                    rounded(one.highest(), 4)});
+  }
+  return {
+      {"type", "table"},
+      {"title", "How alike images of one person are"},
+      {"short", "Strength"},
+      {"lead",
+       "The learned correlation \u03c1 of the latents of a person\u2019s images, one "
+       "for each channel of a scale of the flow, the same for all its positions "
+       "and all people. Channels that leave after the first scale hold the "
+       "finest detail."},
+      {"columns",
+       {{{"name", "scale"}},
+        {{"name", "positions"}},
+        {{"name", "channels"}},
+        {{"name", "lowest \u03c1"}, {"decimals", 3}},
+        {{"name", "mean \u03c1"}, {"decimals", 3}},
+        {{"name", "highest \u03c1"}, {"decimals", 3}}}},
+      {"rows", rows}};
+}
+
 }  // namespace
 
 void add_image_sections(const RunRecord& run, nlohmann::json& document) {
@@ -220,7 +246,9 @@ void add_image_sections(const RunRecord& run, nlohmann::json& document) {
                            with_commas(static_cast<double>(learned.labels.size())))));
     }
     add_sheets(run, model, document);
-    if (!learned.labels.empty()) {
+    if (!model.latent_correlations.empty()) {
+      document["sections"].push_back(latents_section(model));
+    } else if (!learned.labels.empty()) {
       auto section = groups_section(learned, model.record);
       section["title"] = "How alike images of one person are";
       section["lead"] =

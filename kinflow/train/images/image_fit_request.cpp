@@ -5,6 +5,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
+#include "kinflow/train/dependence_request.h"
 #include "kinflow/train/images/image_fit.h"
 #include "kinflow/train/images/image_names.h"
 #include "kinflow/train/run_folder.h"
@@ -63,6 +64,8 @@ ImageFitRequest with_defaults(ImageFitRequest request) {
   if (train.estimator == Estimator::hybrid) {
     throw InputError("--estimator: expected memory or pairs for images, found hybrid");
   }
+  image_correlation(
+      name_of(block_correlation_names(), std::optional(train.correlation)));
   if (request.grid.empty()) {
     throw InputError("--grid: expected at least one correlation, found none");
   }

@@ -5,6 +5,9 @@
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/train/images/image_names.h"
@@ -15,9 +18,11 @@ namespace kinflow {
 namespace {
 
 // Raised when a reader of an older version could misread a file.
-constexpr std::int64_t kFormatVersion = 2;
+// Latents have correlations of their own in the newest alone.
+constexpr std::int64_t kFormatVersion = 3, kFormatWithMean = 2;
 constexpr const char* kLatentMean = "latent_mean";
 constexpr const char* kParameters = "dependence.parameters";
+constexpr const char* kOfLatents = "dependence.latent_correlations";
 
 std::string fixed_name(std::size_t scale) { return fmt::format("fixed.{}", scale); }
 
@@ -91,7 +96,8 @@ std::unique_ptr<GlowFlow> flow_from(const GlowOptions& options, std::int64_t for
   auto flow = std::make_unique<GlowFlow>(options, 0, at::kFloat, device);
   flow->values().copy_(values);
   flow->set_fixed(fixed);
-  if (format > 1) flow->latent_mean().copy_(checked_mean(options, tensors, path));
+  if (format >= kFormatWithMean)
+    flow->latent_mean().copy_(checked_mean(options, tensors, path));
   return flow;
 }
 
@@ -111,6 +117,26 @@ LearnedDependence dependence_from(const JsonReader& json, const NamedTensors& te
   return learned;
 }
 
+std::vector<double> latent_correlations_from(const ImageModel& model,
+                                             const NamedTensors& tensors,
+                                             const std::string& path) {
+  if (model.dependence.kind != DependenceKind::blocks) {
+    throw InputError(path +
+                     ": key 'dependence.kind': expected blocks beside correlations of "
+                     "latents");
+  }
+  const auto count = latent_groups(model.flow->options()).count();
+  const auto found = expect_tensor(tensors, kOfLatents, {count}, at::kDouble, path);
+  const auto* first = found.data_ptr<double>();
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (first[i] >= 0 && first[i] < 1) continue;
+    throw InputError(
+        fmt::format("{}: tensor '{}': expected correlations in [0, 1), found {}", path,
+                    kOfLatents, first[i]));
+  }
+  return {first, first + count};
+}
+
 std::string shape_text(std::int64_t channels, std::int64_t height, std::int64_t width,
                        std::int64_t bits) {
   return fmt::format("{} images of {} x {} pixels and {} bits",
@@ -118,6 +144,39 @@ std::string shape_text(std::int64_t channels, std::int64_t height, std::int64_t 
 }
 
 }  // namespace
+
+std::string ImageModel::summary() const {
+  if (latent_correlations.empty()) return dependence.summary();
+  const auto [lowest, highest] =
+      std::minmax_element(latent_correlations.begin(), latent_correlations.end());
+  return fmt::format("{}, {:.4f} to {:.4f} in {} channels of latents",
+                     dependence.summary(), *lowest, *highest,
+                     latent_correlations.size());
+}
+
+double ScaleCorrelations::lowest() const {
+  return *std::min_element(correlations.begin(), correlations.end());
+}
+
+double ScaleCorrelations::mean() const {
+  return std::accumulate(correlations.begin(), correlations.end(), 0.0) /
+         static_cast<double>(correlations.size());
+}
+
+double ScaleCorrelations::highest() const {
+  return *std::max_element(correlations.begin(), correlations.end());
+}
+
+std::vector<ScaleCorrelations> correlations_by_scale(const ImageModel& model) {
+  std::vector<ScaleCorrelations> found;
+  if (model.latent_correlations.empty()) return found;
+  auto next = model.latent_correlations.begin();
+  for (const auto& scale : latent_scales(model.flow->options())) {
+    found.push_back({.scale = scale, .correlations = {next, next + scale.groups}});
+    next += scale.groups;
+  }
+  return found;
+}
 
 void save_image_model(const std::string& path, const ImageModel& model) {
   const c10::NoGradGuard no_grad;
@@ -134,10 +193,15 @@ void save_image_model(const std::string& path, const ImageModel& model) {
   }
   tensors[kLatentMean] = flow.latent_mean().cpu();
   tensors[kParameters] = at::tensor(model.dependence.parameters, at::kDouble);
+  const bool has_own = !model.latent_correlations.empty();
+  if (has_own) tensors[kOfLatents] = at::tensor(model.latent_correlations, at::kDouble);
   const nlohmann::json description = {
-      {"format_version", kFormatVersion},        {"kind", "images"},
-      {"flow", to_json(flow.options())},         {"prepare", to_json(model.prepare)},
-      {"dependence", to_json(model.dependence)}, {"record", model.record}};
+      {"format_version", has_own ? kFormatVersion : kFormatWithMean},
+      {"kind", "images"},
+      {"flow", to_json(flow.options())},
+      {"prepare", to_json(model.prepare)},
+      {"dependence", to_json(model.dependence)},
+      {"record", model.record}};
   save_tensors(path, metadata_of(description), tensors);
 }
 
@@ -146,12 +210,17 @@ ImageModel load_image_model(const std::string& path, at::Device device) {
   const auto description =
       read_description(metadata, ModelKind::images, kFormatVersion, path);
   const JsonReader json(description, path);
-  return {.flow = flow_from(glow_options_from(json.object("flow")),
-                            json.integer("format_version", 1, kFormatVersion), tensors,
-                            path, device),
-          .prepare = prepare_options_from(json.object("prepare")),
-          .dependence = dependence_from(json.object("dependence"), tensors, path),
-          .record = description.value("record", nlohmann::json::object())};
+  const auto format = json.integer("format_version", 1, kFormatVersion);
+  ImageModel model{
+      .flow = flow_from(glow_options_from(json.object("flow")), format, tensors, path,
+                        device),
+      .prepare = prepare_options_from(json.object("prepare")),
+      .dependence = dependence_from(json.object("dependence"), tensors, path),
+      .record = description.value("record", nlohmann::json::object())};
+  if (format == kFormatVersion) {
+    model.latent_correlations = latent_correlations_from(model, tensors, path);
+  }
+  return model;
 }
 
 ImageRows rows_of(const ImageSet& set) {

@@ -5,9 +5,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "kinflow/flow/glow/glow_flow.h"
 #include "kinflow/images/image_set.h"
+#include "kinflow/train/images/image_latents.h"
 #include "kinflow/train/images/image_trainer.h"
 #include "kinflow/train/learned_dependence.h"
 
@@ -18,10 +20,27 @@ struct ImageModel {
   PrepareOptions prepare;  ///< how its images were prepared, with the bits of a pixel
   /// Independent, or blocks: the people with at least two training images.
   LearnedDependence dependence;
+  /// Where latents have correlations of their own: those of latent_groups()
+  /// (image_latents.h), the same for all people, who have their mean in `dependence`.
+  std::vector<double> latent_correlations = {};
   nlohmann::json record;  ///< how it was trained; free form
 
   std::int64_t bits() const { return prepare.bits; }
+  /// One line for a person about the dependence.
+  std::string summary() const;
 };
+
+/// The correlations of the latents that leave the flow after one scale.
+struct ScaleCorrelations {
+  LatentScale scale;
+  std::vector<double> correlations;  ///< of its channels
+
+  double lowest() const;
+  double mean() const;
+  double highest() const;
+};
+/// Of every scale; empty where latents have no correlations of their own.
+std::vector<ScaleCorrelations> correlations_by_scale(const ImageModel& model);
 
 /// Writes a safetensors file with a versioned JSON description in its metadata.
 void save_image_model(const std::string& path, const ImageModel& model);

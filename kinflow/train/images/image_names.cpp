@@ -1,8 +1,11 @@
 // Names of enumerations, and options of image flows as JSON.
 #include "kinflow/train/images/image_names.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
+#include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 
 namespace kinflow {
@@ -24,6 +27,24 @@ const Names<ImagePrecision>& image_precision_names() {
   static const Names<ImagePrecision> names = {{"float32", ImagePrecision::float32},
                                               {"mixed", ImagePrecision::mixed}};
   return names;
+}
+
+const Names<BlockCorrelation>& image_correlation_names() {
+  static const Names<BlockCorrelation> names = {
+      {"shared", BlockCorrelation::shared},
+      {"per-block", BlockCorrelation::per_block},
+      {"per-latent", BlockCorrelation::per_latent}};
+  return names;
+}
+
+BlockCorrelation image_correlation(const std::string& name) {
+  for (const auto& [known, correlation] : image_correlation_names()) {
+    if (known == name) return correlation;
+  }
+  throw InputError(
+      fmt::format("--correlation: expected shared, per-block or per-latent for images, "
+                  "found {}",
+                  name));
 }
 
 nlohmann::json to_json(const GlowOptions& options) {
@@ -58,6 +79,7 @@ GlowOptions glow_options_from(const JsonReader& json) {
 nlohmann::json to_json(const ImageTrainOptions& options) {
   return {{"schedule", name_of(schedule_names(), options.schedule)},
           {"estimator", name_of(estimator_names(), options.estimator)},
+          {"correlation", name_of(image_correlation_names(), options.correlation)},
           {"epochs", options.epochs},
           {"batch_size", options.batch_size},
           {"learning_rate", options.learning_rate},
@@ -75,6 +97,10 @@ nlohmann::json to_json(const ImageTrainOptions& options) {
 ImageTrainOptions image_train_options_from(const JsonReader& json) {
   return {.schedule = json.one_of("schedule", schedule_names()),
           .estimator = json.one_of("estimator", estimator_names()),
+          // Runs of earlier versions had one for each person only.
+          .correlation = json.json().contains("correlation")
+                             ? json.one_of("correlation", image_correlation_names())
+                             : BlockCorrelation::per_block,
           .epochs = json.integer("epochs", 1, kManySteps),
           .batch_size = json.integer("batch_size", 2, kManySteps),
           .learning_rate = json.number("learning_rate", 0, kLargestRate),

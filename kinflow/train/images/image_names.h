@@ -11,6 +11,10 @@ namespace kinflow {
 
 const Names<GlowPreset>& glow_preset_names();
 const Names<ImagePrecision>& image_precision_names();
+/// The correlations that image flows can have.
+const Names<BlockCorrelation>& image_correlation_names();
+/// The value of a name; InputError for that of another correlation.
+BlockCorrelation image_correlation(const std::string& name);
 
 nlohmann::json to_json(const GlowOptions& options);
 nlohmann::json to_json(const ImageTrainOptions& options);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "kinflow/core/clock.h"
@@ -104,10 +103,9 @@ BestImageModel load_best(const std::string& path) {
   const JsonReader record(best.model.record, path, "record");
   best.replica = record.integer("best_replica", 0, kManySteps);
   best.epoch = record.integer("best_epoch", 1, kManySteps);
-  best.valid_nll_nats =
-      record.number(valid_score_key(valid_score_of(best.model.record)),
-                    std::numeric_limits<double>::lowest(),
-                    std::numeric_limits<double>::max());
+  best.valid_nll_nats = record.number(
+      valid_score_key(valid_score_of(best.model.record)),
+      std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max());
   return best;
 }
 
@@ -183,7 +181,7 @@ void ImageRun::end_epoch(const ImageProgress& progress) {
                    .skipped_steps = progress.skipped};
   const bool is_validated = trainer_->is_finished() || number % valid_every_ == 0;
   if (is_validated) {
-    epoch.valid_nll_nats = valid_nll(progress.mean_correlation);
+    epoch.valid_nll_nats = valid_nll();
     keep_if_best(epoch);
   }
   last_failure_ = why_diverged(epoch);
@@ -203,15 +201,17 @@ ValidScore ImageRun::valid_score() const {
   return is_weighted ? ValidScore::weighted : ValidScore::rows;
 }
 
-double ImageRun::valid_nll(double correlation) const {
+double ImageRun::valid_nll() const {
   const auto nll = image_nll(trainer_->flow(), valid_, request_.train.seed);
   if (valid_score() == ValidScore::rows) return nll.mean().item<double>();
   // The trainings of a grid are compared with each other, so under the same weights.
-  if (request_.train.schedule == Schedule::grid) {
-    correlation = std::accumulate(starts_.begin(), starts_.end(), 0.0) /
-                  static_cast<double>(starts_.size());
-  }
-  const auto weights = (1 + correlation * valid_others_).reciprocal();
+  const auto correlations = request_.train.schedule == Schedule::grid
+                                ? at::tensor(starts_, at::kDouble).mean().view({1})
+                                : trainer_->typical_correlations();
+  // Without people who repeat there is nothing to learn, and all images count alike.
+  if (correlations.numel() == 0) return nll.mean().item<double>();
+  const auto weights =
+      (1 + at::outer(valid_others_, correlations)).reciprocal().mean(1);
   return (weights * nll).sum().item<double>() / weights.sum().item<double>();
 }
 
@@ -250,6 +250,10 @@ void ImageRun::keep_if_best(const ImageEpoch& epoch) {
   best_->model.flow->copy_from(trainer_->flow());
   best_->model.prepare = request_.data.prepare;
   best_->model.dependence = learned();
+  const auto of_latents = trainer_->latent_correlations().contiguous();
+  best_->model.latent_correlations = {
+      of_latents.data_ptr<double>(),
+      of_latents.data_ptr<double>() + of_latents.numel()};
   best_->model.record = {{"best_replica", epoch.replica},
                          {"best_epoch", epoch.epoch},
                          {"valid_score", name_of(valid_score_names(), valid_score())},

@@ -83,7 +83,7 @@ class ImageRun {
   void end_epoch(const ImageProgress& progress);
   void end_training();
   void keep_if_best(const ImageEpoch& epoch);
-  double valid_nll(double correlation) const;
+  double valid_nll() const;
   /// Empty where a training can go on.
   std::string why_diverged(const ImageEpoch& epoch) const;
   LearnedDependence learned() const;

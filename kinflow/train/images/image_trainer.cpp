@@ -14,11 +14,11 @@
 #include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
 #include "kinflow/dependence/batch_estimator.h"
-#include "kinflow/dependence/blocks.h"
 #include "kinflow/flow/glow/glow_pass.h"
 #include "kinflow/train/adamax.h"
 #include "kinflow/train/cuda_backend.h"
 #include "kinflow/train/images/image_kernels.h"
+#include "kinflow/train/images/image_latents.h"
 
 namespace kinflow {
 namespace {
@@ -127,22 +127,33 @@ class ImageTrainer::Impl {
             .taken = counted,
             .gradient_norm = last_norm_.item<double>(),
             .skipped = skipped,
-            .mean_correlation = blocks_ ? correlations().mean().item<double>() : 0.0};
+            .mean_correlation = law_ ? correlations().mean().item<double>() : 0.0};
   }
 
   const GlowFlow& flow() const { return flow_; }
   std::int64_t steps_done() const { return steps_done_; }
 
   at::Tensor correlations() const {
-    if (!blocks_) return at::empty({0}, at::kDouble);
-    return blocks_->from_unconstrained(unconstrained_)[0].cpu();
+    if (!law_) return at::empty({0}, at::kDouble);
+    const auto people = correlated_blocks();
+    if (grouped_) return typical_correlations().mean().expand({people.size(0)});
+    const auto& parameter = blocks_of(*law_)->parameter_of_block();
+    return parameters()[0].index_select(0, parameter.index_select(0, people)).cpu();
   }
 
   at::Tensor correlated_people() const {
-    if (!blocks_) return at::empty({0}, at::kLong);
-    return blocks_->labels()
-        .index_select(0, (blocks_->parameter_of_block() >= 0).nonzero().flatten())
-        .cpu();
+    if (!law_) return at::empty({0}, at::kLong);
+    return blocks_of(*law_)->labels().index_select(0, correlated_blocks()).cpu();
+  }
+
+  at::Tensor latent_correlations() const {
+    return grouped_ ? parameters()[0].cpu() : at::empty({0}, at::kDouble);
+  }
+
+  at::Tensor typical_correlations() const {
+    if (!law_) return at::empty({0}, at::kDouble);
+    if (grouped_) return grouped_->interpreted(parameters())[0].cpu();
+    return correlations().mean().view({1});
   }
 
   NamedTensors state() const {
@@ -194,22 +205,33 @@ class ImageTrainer::Impl {
   }
 
   void set_dependence(const at::Tensor& person) {
-    // The grid holds one value for everybody.
-    blocks_ = std::make_unique<Blocks>(
-        person, BlocksOptions{.correlation = BlockCorrelation::per_block});
-    if (blocks_->parameter_count() == 0) {
-      blocks_.reset();
+    law_ = make_image_law(person, options_.correlation, flow_.options());
+    if (law_->parameter_count() == 0) {
+      law_.reset();
       return;
     }
-    unconstrained_ = blocks_->to_unconstrained(at::full(
-        {1, blocks_->parameter_count()}, options_.start, real(0, device_).options()));
+    grouped_ = dynamic_cast<const GroupedLatents*>(law_.get());
+    if (grouped_) {
+      const auto groups = grouped_->groups().count();
+      mean_weights_ = mean_weights_.repeat({1, groups});
+      mean_weight_ = mean_weight_.repeat({groups});
+    }
+    unconstrained_ = law_->to_unconstrained(at::full(
+        {1, law_->parameter_count()}, options_.start, real(0, device_).options()));
     dependence_optimizer_ = std::make_unique<Adamax>(unconstrained_);
     const bool remembers = options_.estimator == Estimator::memory;
-    estimator_ = blocks_->make_estimator(
+    estimator_ = law_->make_estimator(
         {{.needs_memory = remembers,
           .memory_share = remembers ? 1.0 : 0.0,
           .moves_parameters = options_.schedule == Schedule::joint}},
         at::kFloat);
+  }
+
+  at::Tensor parameters() const { return law_->from_unconstrained(unconstrained_); }
+
+  // The people with several images.
+  at::Tensor correlated_blocks() const {
+    return (blocks_of(*law_)->sizes() > 1).nonzero().flatten();
   }
 
   void initialize() {
@@ -270,10 +292,14 @@ class ImageTrainer::Impl {
 
   // C^-1 1: the most likely mean of latents U is 1' C^-1 U / 1' C^-1 1.
   void set_mean_weights() {
-    if (!blocks_) return;
-    mean_weights_.copy_(
-        blocks_->precision_times(blocks_->from_unconstrained(unconstrained_),
-                                 at::ones_like(mean_weights_).unsqueeze(0))[0]);
+    if (!law_) return;
+    mean_weights_.copy_((grouped_ ? grouped_->worth_by_group(parameters())
+                                  : law_->row_worth_by_latent(parameters()))[0]);
+  }
+
+  // Weights of all latents [., 1], or of their groups [., G], to multiply latents with.
+  at::Tensor of_latents(const at::Tensor& weights) const {
+    return grouped_ ? grouped_->to_columns(weights) : weights;
   }
 
   // Gives the latents their most likely mean by those of the epoch. Steps alone come to
@@ -281,8 +307,8 @@ class ImageTrainer::Impl {
   // while they tell as much as ever about everything else.
   void end_epoch() {
     // Without a sound step there is nothing to go by.
-    const auto change = mean_sum_ / at::where(mean_weight_ > 0, mean_weight_,
-                                              at::ones_like(mean_weight_));
+    const auto change = mean_sum_ / of_latents(at::where(mean_weight_ > 0, mean_weight_,
+                                                         at::ones_like(mean_weight_)));
     flow_.latent_mean().add_(change);
     if (has_latents_) estimator_->latents().sub_(change);
   }
@@ -293,26 +319,26 @@ class ImageTrainer::Impl {
     batch_ += 1;
     const auto result = pass_->to_latent(dequantize(pixels_, bits_, rows, noise_));
     const auto latents = at::nan_to_num(result.latents, 0, 0, 0);
-    at::Tensor parameters;
+    at::Tensor natural;
     auto precision_rows = result.latents;
     if (estimator_) {
-      parameters = blocks_->from_unconstrained(unconstrained_);
+      natural = parameters();
       precision_rows =
-          estimator_->precision_rows(parameters, rows, latents.unsqueeze(0))[0].to(
+          estimator_->precision_rows(natural, rows, latents.unsqueeze(0))[0].to(
               at::kFloat);
     }
     const double per_image = 1 / static_cast<double>(options_.batch_size);
     const auto& gradient = pass_->backward(precision_rows * per_image, -per_image);
     const auto sound = step_flow(gradient, rate);
     if (estimator_ && options_.schedule == Schedule::joint) {
-      step_dependence(parameters, rate, sound);
+      step_dependence(natural, rate, sound);
     }
     const auto nll = negative_log_density(result).mean().view({1});
     nll_sum_.add_(at::where(sound, nll, at::zeros_like(nll)));
     const auto weights = mean_weights_.index_select(0, rows);
-    const auto sum = (weights * latents.to(at::kDouble)).sum(0);
+    const auto sum = (of_latents(weights) * latents.to(at::kDouble)).sum(0);
     mean_sum_.add_(at::where(sound, sum, at::zeros_like(sum)));
-    mean_weight_.add_(weights.sum() * sound);
+    mean_weight_.add_(weights.sum(0) * sound);
   }
 
   at::Tensor step_flow(const at::Tensor& gradient, const at::Tensor& rate) {
@@ -336,8 +362,8 @@ class ImageTrainer::Impl {
                        const at::Tensor& sound) {
     const auto gradient = estimator_->parameter_gradient(parameters);
     const auto per_image =
-        (blocks_->unconstrained_gradient(parameters, gradient) +
-         options_.prior * blocks_->unconstrained_prior_gradient(parameters)) /
+        (law_->unconstrained_gradient(parameters, gradient) +
+         options_.prior * law_->unconstrained_prior_gradient(parameters)) /
         static_cast<double>(pixels_.size(0));
     dependence_optimizer_->step(
         unconstrained_, per_image, (rate * options_.dependence_rate).view({1, 1}), {},
@@ -357,7 +383,7 @@ class ImageTrainer::Impl {
     for (std::size_t scale = 0; scale < fixed.size(); ++scale) {
       parts[fmt::format("fixed{}", scale)] = fixed[scale];
     }
-    if (!blocks_) return parts;
+    if (!law_) return parts;
     parts["unconstrained"] = unconstrained_;
     parts["dependence_first_moment"] = dependence_optimizer_->first_moment;
     parts["dependence_infinity_norm"] = dependence_optimizer_->infinity_norm;
@@ -373,10 +399,11 @@ class ImageTrainer::Impl {
   GlowFlow flow_;
   Adamax optimizer_;
   PixelNoise noise_;
-  at::Tensor mean_weights_;            // [n, 1], of all images
-  at::Tensor mean_sum_, mean_weight_;  // [p], [1]: of the epoch's images so far
+  at::Tensor mean_weights_;            // [n, 1] or [n, G], of all images
+  at::Tensor mean_sum_, mean_weight_;  // [p], [1] or [G]: of the epoch so far
   std::unique_ptr<GlowPass> pass_;
-  std::unique_ptr<Blocks> blocks_;  // null: images are independent
+  std::unique_ptr<Dependence> law_;          // null: images are independent
+  const GroupedLatents* grouped_ = nullptr;  // the law, where it is one
   std::unique_ptr<BatchEstimator> estimator_;
   std::unique_ptr<Adamax> dependence_optimizer_;
   at::Tensor unconstrained_;  // [1, k]
@@ -406,6 +433,12 @@ const GlowFlow& ImageTrainer::flow() const { return impl_->flow(); }
 at::Tensor ImageTrainer::correlations() const { return impl_->correlations(); }
 at::Tensor ImageTrainer::correlated_people() const {
   return impl_->correlated_people();
+}
+at::Tensor ImageTrainer::latent_correlations() const {
+  return impl_->latent_correlations();
+}
+at::Tensor ImageTrainer::typical_correlations() const {
+  return impl_->typical_correlations();
 }
 NamedTensors ImageTrainer::state() const { return impl_->state(); }
 void ImageTrainer::restore(const NamedTensors& state, const std::string& source) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "kinflow/dependence/blocks.h"
 #include "kinflow/flow/glow/glow_flow.h"
 #include "kinflow/train/options.h"
 #include "kinflow/train/tensor_file.h"
@@ -34,13 +35,15 @@ struct ImageTrainOptions {
   /// baseline, grid (`start` is held) or joint.
   Schedule schedule = Schedule::joint;
   Estimator estimator = Estimator::memory;  ///< memory or pairs
+  /// Of those of make_image_law() (image_latents.h).
+  BlockCorrelation correlation = BlockCorrelation::per_block;
   std::int64_t epochs = 100;
   std::int64_t batch_size = 64;
   double learning_rate = 0.01;
   double weight_decay = 0.001;
   /// Gradients longer than this many times their usual length are shortened to it.
   double clip = 5;
-  double start = 0.1;           ///< of every person's correlation
+  double start = 0.1;           ///< of every correlation
   double dependence_rate = 10;  ///< of the correlations, as a multiple of learning_rate
   double prior = 1;             ///< as in SharedTrainOptions
   bool mirror = false;  ///< half of the images, left to right, in every epoch anew
@@ -55,10 +58,11 @@ struct ImageProgress {
   std::int64_t steps_done = 0;  ///< since the beginning of the training
   /// Of single images, mean over the steps of this call that were taken; NaN for none.
   double train_nll_nats = 0;
-  std::int64_t taken = 0;       ///< steps of this call that were not skipped
-  double gradient_norm = 0;     ///< before clipping, of the last step
-  std::int64_t skipped = 0;     ///< steps since the beginning with non-finite gradients
-  double mean_correlation = 0;  ///< over people with several images; 0 without
+  std::int64_t taken = 0;    ///< steps of this call that were not skipped
+  double gradient_norm = 0;  ///< before clipping, of the last step
+  std::int64_t skipped = 0;  ///< steps since the beginning with non-finite gradients
+  /// Over people with several images and over latents; 0 without.
+  double mean_correlation = 0;
 };
 
 /// One training. On a GPU a step is recorded once and repeated; images, latents and
@@ -81,10 +85,16 @@ class ImageTrainer {
 
   const GlowFlow& flow() const;
   /// Correlations of the people with at least two images, in increasing order of their
-  /// numbers, [k] float64 on the CPU; empty for a baseline.
+  /// numbers, the mean over the latents, [m] float64 on the CPU; empty for a baseline.
   at::Tensor correlations() const;
-  /// Their numbers, [k] int64.
+  /// Their numbers, [m] int64.
   at::Tensor correlated_people() const;
+  /// Correlations of latent_groups() (image_latents.h), [G] float64 on the CPU; empty
+  /// where latents have no correlations of their own.
+  at::Tensor latent_correlations() const;
+  /// Correlations of the images of somebody new: of every latent [p], or one for all
+  /// [1], float64 on the CPU; empty for a baseline.
+  at::Tensor typical_correlations() const;
 
   /// All that decides how a training goes on, on the CPU. For the end of an epoch: what
   /// the steps of an unfinished one have left is lost.

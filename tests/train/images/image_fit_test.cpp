@@ -13,6 +13,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/data/table.h"
 #include "kinflow/train/images/image_data.h"
+#include "kinflow/train/images/image_names.h"
 #include "kinflow/train/images/image_run.h"
 #include "small_images.h"
 
@@ -119,6 +120,56 @@ TEST_F(ImageFit, HeldOutImagesCountForWhatTheyAreWorthBesideThoseOfTheirPerson) 
   EXPECT_NEAR(sum / worth, result.valid_nll_nats, 1e-6);
   EXPECT_EQ(record("run")["result"]["valid_score"], "weighted");
   EXPECT_EQ(record("run")["result"]["valid_weighted_nll_nats"], result.valid_nll_nats);
+}
+
+TEST_F(ImageFit, HeldOutImagesCountForTheMeanOfTheirWorthInAllLatents) {
+  auto request = small_image_fit(faces_);
+  request.valid.path = "";
+  request.valid_fraction = 0.3;
+  request.train.correlation = BlockCorrelation::per_latent;
+  request.train.epochs = 40;
+  request.train.start = 0.5;
+  const auto result = fit(request, "run");
+  const auto data = read_fit_images(with_defaults(request));
+  const auto model = load_image_model(folder_.path("run/model.safetensors"));
+  const auto& rhos = model.latent_correlations;
+  ASSERT_EQ(rhos.size(), 16u);
+  EXPECT_GT(*std::max_element(rhos.begin(), rhos.end()),
+            *std::min_element(rhos.begin(), rhos.end()) + 0.05);
+  // Channels have the same number of positions, so that they count alike.
+  const double mean = std::accumulate(rhos.begin(), rhos.end(), 0.0) / 16;
+  for (const double rho : model.dependence.parameters) EXPECT_NEAR(rho, mean, 1e-12);
+  const auto nll = image_nll(*model.flow, rows_of(data.valid), 0);
+  const auto& people = data.valid.person_of_image;
+  double sum = 0, worth = 0;
+  for (std::int64_t i = 0; i < nll.numel(); ++i) {
+    const auto others = static_cast<double>(
+        std::count(people.begin(), people.end(), people[static_cast<std::size_t>(i)]) -
+        1);
+    double weight = 0;
+    for (const double rho : rhos) weight += 1 / (1 + rho * others) / 16;
+    sum += weight * nll[i].item<double>();
+    worth += weight;
+  }
+  EXPECT_NEAR(sum / worth, result.valid_nll_nats, 1e-6);
+}
+
+TEST_F(ImageFit, ASharedCorrelationIsThatOfEverybody) {
+  auto request = small_image_fit(faces_);
+  request.train.correlation = BlockCorrelation::shared;
+  const auto result = fit(request, "run");
+  const auto& rhos = result.model.dependence.parameters;
+  ASSERT_GT(rhos.size(), 1u);
+  for (const double rho : rhos) EXPECT_EQ(rho, rhos.front());
+  EXPECT_NE(rhos.front(), 0.1);
+  EXPECT_TRUE(result.model.latent_correlations.empty());
+}
+
+TEST_F(ImageFit, ARunOfAnEarlierVersionHasACorrelationOfEachPerson) {
+  auto json = to_json(with_defaults(small_image_fit(faces_)));
+  ASSERT_EQ(json["train"].erase("correlation"), 1u);
+  EXPECT_EQ(image_fit_request_from(json, "run.json").train.correlation,
+            BlockCorrelation::per_block);
 }
 
 TEST_F(ImageFit, ValidationImprovesOnTheFirstEpoch) {
@@ -243,6 +294,28 @@ TEST_F(ImageFit, AStoppedFitGoesOnToTheSameModel) {
   }
 }
 
+TEST_F(ImageFit, AStoppedFitWithCorrelationsOfLatentsGoesOnToTheSameModel) {
+  const std::atomic<bool> stop = true;
+  for (const auto estimator : {Estimator::memory, Estimator::pairs}) {
+    auto request = small_image_fit(faces_);
+    request.train.correlation = BlockCorrelation::per_latent;
+    request.train.estimator = estimator;
+    const auto name = name_of(estimator_names(), estimator);
+    fit(request, name + "-whole");
+    FitPlace place{.directory = folder_.path(name + "-parts"), .stop = &stop};
+    for (int epoch = 1; epoch < 3; ++epoch) {
+      EXPECT_THROW(fit_images(request, place, notes_), Interrupted);
+      place.resume = true;
+    }
+    fit_images(request, place, notes_);
+    for (const auto* file : {"/model.safetensors", "/metrics.csv"}) {
+      EXPECT_TRUE(content_of(folder_.path(name + "-parts") + file) ==
+                  content_of(folder_.path(name + "-whole") + file))
+          << name << file;
+    }
+  }
+}
+
 TEST_F(ImageFit, ResumingNeedsTheSameImages) {
   const std::atomic<bool> stop = true;
   FitPlace place{.directory = folder_.path("run"), .stop = &stop};
@@ -275,6 +348,11 @@ TEST_F(ImageFit, WhatCannotBeIsRefusedBeforeAFolderIsMade) {
   request = small_image_fit(faces_);
   request.train.estimator = Estimator::hybrid;
   expect_refused(request, "--estimator");
+  request = small_image_fit(faces_);
+  request.train.correlation = BlockCorrelation::per_size;
+  expect_refused(request,
+                 "--correlation: expected shared, per-block or per-latent for images, "
+                 "found per-size");
   request = small_image_fit(faces_);
   request.data.prepare.width = request.data.prepare.height = 10;
   expect_refused(request, "--size");

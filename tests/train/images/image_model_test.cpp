@@ -110,6 +110,33 @@ TEST_F(ImageModelFile, ComesBackBitForBit) {
   EXPECT_TRUE(content_of(folder_.path("again")) == good_);
 }
 
+TEST_F(ImageModelFile, CorrelationsOfLatentsAreKeptInANewerFormat) {
+  EXPECT_EQ(Parts(good_).description["format_version"], 2);
+  EXPECT_TRUE(load_image_model(path_).latent_correlations.empty());
+  auto model = small_model();
+  for (int i = 0; i < 16; ++i) model.latent_correlations.push_back(0.05 * i);
+  save_image_model(path_, model);
+  good_ = content_of(path_);
+  EXPECT_EQ(Parts(good_).description["format_version"], 3);
+  const auto loaded = load_image_model(path_);
+  EXPECT_EQ(loaded.latent_correlations, model.latent_correlations);
+  const auto scales = correlations_by_scale(loaded);
+  ASSERT_EQ(scales.size(), 2u);
+  EXPECT_EQ(scales[1].correlations.front(), 0.05 * 8);
+  EXPECT_NE(loaded.summary().find("0.0000 to 0.7500 in 16 channels"), std::string::npos)
+      << loaded.summary();
+  save_image_model(folder_.path("again"), loaded);
+  EXPECT_TRUE(content_of(folder_.path("again")) == good_);
+  expect_refused_after(
+      [](Parts& p) { p.put("dependence.latent_correlations", 1.0); },
+      "tensor 'dependence.latent_correlations': expected correlations in [0, 1)");
+  expect_refused_after(
+      [](Parts& p) { p.description["dependence"]["kind"] = "independent"; });
+  model.latent_correlations.pop_back();
+  save_image_model(path_, model);
+  expect_refused(content_of(path_), "dependence.latent_correlations");
+}
+
 TEST_F(ImageModelFile, SaysItsKind) {
   EXPECT_EQ(model_kind(path_), ModelKind::images);
   EXPECT_EQ(input_error_of([&] { load_model(path_); }),

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "kinflow/core/device.h"
 #include "kinflow/flow/cuda_backend.h"
 #include "kinflow/train/images/image_trainer.h"
@@ -20,7 +22,8 @@ GlowOptions small_flow() {
           .dense_growth = 16};
 }
 
-class ImageTrainerCuda : public testing::TestWithParam<Estimator> {
+class ImageTrainerCuda
+    : public testing::TestWithParam<std::tuple<Estimator, BlockCorrelation>> {
  protected:
   void SetUp() override {
     if (!at::hasCUDA() || !free_device_memory()) GTEST_SKIP() << "no GPU";
@@ -28,7 +31,11 @@ class ImageTrainerCuda : public testing::TestWithParam<Estimator> {
     at::manual_seed(1);
     rows_.pixels = at::randint(100, 156, {160, 3, 8, 8}, at::kByte);
     rows_.person = at::arange(160) % 30;
-    options_ = {.estimator = GetParam(), .epochs = 6, .batch_size = 16, .seed = 2};
+    options_ = {.estimator = std::get<0>(GetParam()),
+                .correlation = std::get<1>(GetParam()),
+                .epochs = 6,
+                .batch_size = 16,
+                .seed = 2};
   }
 
   at::Device device_ = at::kCPU;
@@ -41,6 +48,8 @@ TEST_P(ImageTrainerCuda, HasTheNumbersOfTheCpu) {
   ImageTrainer gpu(rows_, small_flow(), options_, device_);
   EXPECT_NEAR(cpu.run(20).train_nll_nats, gpu.run(20).train_nll_nats, 0.05);
   EXPECT_LT((cpu.correlations() - gpu.correlations()).abs().max().item<double>(), 1e-3);
+  EXPECT_TRUE(at::allclose(cpu.latent_correlations(), gpu.latent_correlations(),
+                           /*rtol=*/0, /*atol=*/1e-3));
 }
 
 TEST_P(ImageTrainerCuda, GoesOnExactlyFromItsState) {
@@ -56,11 +65,16 @@ TEST_P(ImageTrainerCuda, GoesOnExactlyFromItsState) {
     second.run(1'000'000);
     EXPECT_TRUE(at::equal(second.flow().values(), whole.flow().values()));
     EXPECT_TRUE(at::equal(second.correlations(), whole.correlations()));
+    EXPECT_TRUE(at::equal(second.latent_correlations(), whole.latent_correlations()));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ImageTrainerCuda,
-                         testing::Values(Estimator::memory, Estimator::pairs));
+INSTANTIATE_TEST_SUITE_P(
+    All, ImageTrainerCuda,
+    testing::Combine(testing::Values(Estimator::memory, Estimator::pairs),
+                     testing::Values(BlockCorrelation::shared,
+                                     BlockCorrelation::per_block,
+                                     BlockCorrelation::per_latent)));
 
 }  // namespace
 }  // namespace kinflow
