@@ -53,6 +53,7 @@ std::vector<std::string> fitted(const RunRecord& run) {
   if (const auto bounds = texts_at(request, "/data/bounds"); !bounds.empty()) {
     lines.push_back("Values and draws lie within the bounds " + listed(bounds) + ".");
   }
+  if (!run.is_finished()) return lines;
   const auto flows = number_at(request, "/replicas/count", 0);
   std::string how = members > 1
                         ? fmt::format("The model is a mixture of {} flows", members)
@@ -69,6 +70,17 @@ std::vector<std::string> fitted(const RunRecord& run) {
     how += ".";
   }
   lines.push_back(how);
+  const auto mixture = found_at(run.record, "/result/row_mixture");
+  if (number_at(mixture, "/row_flows_of_fold", 0) > 0) {
+    lines.push_back(fmt::format(
+        "Single rows have the density of another mixture, of {:.0f} of these flows and "
+        "{:.0f} of an ordinary fit for each fold, which describes held-out rows "
+        "better: "
+        "with these flows alone the cross-validated NLL is {:.3f}.",
+        number_at(mixture, "/members_of_fold", 0),
+        number_at(mixture, "/row_flows_of_fold"),
+        number_at(mixture, "/nll_nats_of_members")));
+  }
   return lines;
 }
 
