@@ -17,6 +17,7 @@ correlations, or the default more than 0.003 above it on average with equal ones
 """
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import math
 import pathlib
@@ -76,51 +77,51 @@ def run(kinflow, *words):
                           text=True).stdout
 
 
-def fit(kinflow, folder, name, *options):
-    run(kinflow, "fit", folder / "train.csv", "--group", "group", "--threads", 1,
-        "--no-inference", "--no-report", *options, "--out", folder / name)
-    return folder / name
-
-
-def score(kinflow, model, table, *options):
-    scores = json.loads(run(kinflow, "evaluate", model, table, *options, "--json"))
-    return scores["mean_nll_given_nats" if "--given" in options else "mean_nll_nats"]
-
-
-def normal_set(kinflow, seed):
-    numbers, rhos = random.Random(seed), (0.9, 0.1)
-    train, test = (list(draw(rhos, numbers, GROUPS)) for _ in range(2))
-    with tempfile.TemporaryDirectory() as place:
-        folder = pathlib.Path(place)
-        write(folder / "train.csv", train, False, slice(None))
-        write(folder / "test.csv", test, False, slice(None))
-        write(folder / "known.csv", test, False, slice(ROWS - 1))
-        write(folder / "next.csv", test, False, slice(ROWS - 1, None))
-        model = fit(kinflow, folder, "run")
-        single, given = truths(test, rhos)
-        return {"seed": seed, "true_single": single, "true_given": given,
-                "single": score(kinflow, model, folder / "test.csv"),
-                "given": score(kinflow, model, folder / "next.csv", "--given",
-                               folder / "known.csv", "--group", "group")}
-
-
-def curved_set(kinflow, seed, rhos):
+@contextlib.contextmanager
+def tables(seed, rhos, curved):
+    """A folder with training and test rows, and the latents of the test rows."""
     numbers = random.Random(seed)
     train, test = (list(draw(rhos, numbers, GROUPS)) for _ in range(2))
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
-        write(folder / "train.csv", train, True, slice(None))
-        write(folder / "test.csv", test, True, slice(None))
-        write(folder / "known.csv", test, True, slice(ROWS - 1))
-        write(folder / "next.csv", test, True, slice(ROWS - 1, None))
-        scores = {}
-        for name, options in {"default": [], "shared": ["--correlation", "shared"],
-                              "per-latent": ["--correlation", "per-latent"]}.items():
-            model = fit(kinflow, folder, name, "--no-row-flows", *options)
-            scores[name] = score(kinflow, model, folder / "test.csv")
-            scores[name + " given"] = score(kinflow, model, folder / "next.csv", "--given",
-                                            folder / "known.csv", "--group", "group")
-        return {"seed": seed, "rhos": rhos, **scores}
+        for name, groups, chosen in (("train", train, slice(None)), ("test", test, slice(None)),
+                                     ("known", test, slice(ROWS - 1)),
+                                     ("next", test, slice(ROWS - 1, None))):
+            write(folder / f"{name}.csv", groups, curved, chosen)
+        yield folder, test
+
+
+def scores_of(kinflow, folder, name, *options):
+    """Single rows, and the last row of a group given the others."""
+    model = folder / name
+    run(kinflow, "fit", folder / "train.csv", "--group", "group", "--threads", 1,
+        "--no-inference", "--no-report", *options, "--out", model)
+
+    def score(table, *given):
+        scores = json.loads(run(kinflow, "evaluate", model, table, *given, "--json"))
+        return scores["mean_nll_given_nats" if given else "mean_nll_nats"]
+
+    return (score(folder / "test.csv"),
+            score(folder / "next.csv", "--given", folder / "known.csv", "--group", "group"))
+
+
+def normal_set(kinflow, seed):
+    rhos = (0.9, 0.1)
+    with tables(seed, rhos, False) as (folder, test):
+        single, given = scores_of(kinflow, folder, "run")
+        true_single, true_given = truths(test, rhos)
+        return {"seed": seed, "single": single, "true_single": true_single,
+                "given": given, "true_given": true_given}
+
+
+def curved_set(kinflow, seed, rhos):
+    with tables(seed, rhos, True) as (folder, _):
+        scores = {"seed": seed, "rhos": rhos}
+        for name in ("default", "shared", "per-latent"):
+            options = [] if name == "default" else ["--correlation", name]
+            scores[name], scores[name + " given"] = scores_of(
+                kinflow, folder, name, "--no-row-flows", *options)
+        return scores
 
 
 def main():

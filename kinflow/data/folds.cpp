@@ -38,6 +38,10 @@ std::vector<std::int64_t> deal_units(const std::vector<double>& worth_of_unit,
   return fold_of_unit;
 }
 
+double usual_worth_of_unit(std::int64_t rows) {
+  return 2 * static_cast<double>(rows) / static_cast<double>(rows + 1);
+}
+
 std::vector<std::int64_t> stretches_of_time(const std::vector<double>& time_of_row,
                                             std::int64_t stretches) {
   std::vector<std::size_t> order(time_of_row.size());

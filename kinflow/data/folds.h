@@ -14,6 +14,9 @@ namespace kinflow {
 std::vector<std::int64_t> deal_units(const std::vector<double>& worth_of_unit,
                                      std::int64_t folds, std::uint64_t seed);
 
+/// The number of independent rows that a unit is worth with correlations of 1/2.
+double usual_worth_of_unit(std::int64_t rows);
+
 /// Rows cut into stretches of time with about as many rows in each; rows of one time
 /// stay together. Stretches are numbered from the earliest on; there are fewer where
 /// there are not as many different times.

@@ -13,6 +13,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/steady_math.h"
+#include "kinflow/core/tensor_numbers.h"
 #include "kinflow/dependence/likelihood_curve.h"
 
 namespace kinflow {
@@ -27,45 +28,6 @@ constexpr int kScoringSteps = 2000;
 constexpr double kScoringTolerance = 1e-8;
 
 }  // namespace
-
-/// Keeps the sums of every block; a batch changes them by what changed in its rows.
-class Blocks::Memory final : public LatentMemory {
- public:
-  explicit Memory(const Blocks& blocks)
-      : LatentMemory(blocks.rows()), blocks_(blocks) {}
-
-  void reset(const at::Tensor& latents) override {
-    LatentMemory::reset(latents);
-    const auto [latent_sums, squares] = blocks_.sums(latents_.to(at::kDouble));
-    set_in_place(sums_.latents, latent_sums);
-    set_in_place(sums_.squares, squares);
-  }
-
-  void update(const at::Tensor& rows, const at::Tensor& latents) override {
-    const at::Tensor before = exchange_rows(rows, latents);
-    const at::Tensor after = latents_.index_select(1, rows).to(at::kDouble);
-    const at::Tensor change = after - before;
-    const at::Tensor block = blocks_.block_of_row_.index_select(0, rows);
-    sums_.latents.index_add_(1, block, change);
-    sums_.squares.index_add_(1, block, (change * (after + before)).sum(2));
-  }
-
-  at::Tensor precision_rows(const at::Tensor& parameters,
-                            const at::Tensor& rows) const override {
-    const at::Tensor block = blocks_.block_of_row_.index_select(0, rows);
-    return Blocks::precision_rows(blocks_.terms(parameters, block),
-                                  latents_.index_select(1, rows).to(at::kDouble),
-                                  sums_.latents.index_select(1, block));
-  }
-
-  at::Tensor parameter_gradient(const at::Tensor& parameters) const override {
-    return blocks_.parameter_gradient(parameters, sums_);
-  }
-
- private:
-  const Blocks& blocks_;
-  Sums sums_;
-};
 
 Blocks::Blocks(const at::Tensor& block_of_row, BlocksOptions options)
     : options_(options) {
@@ -436,10 +398,6 @@ at::Tensor Blocks::most_likely(const at::Tensor& latents, const at::Tensor& star
   return result.to(start.device());
 }
 
-std::unique_ptr<LatentMemory> Blocks::make_memory() const {
-  return std::make_unique<Memory>(*this);
-}
-
 at::Tensor Blocks::sample(const at::Tensor& parameters, std::int64_t columns,
                           Random& random) const {
   const Terms block = terms(checked_one_replica(parameters).unsqueeze(0));
@@ -448,8 +406,8 @@ at::Tensor Blocks::sample(const at::Tensor& parameters, std::int64_t columns,
     return per_block.squeeze(0).cpu().index_select(0, block_of_row).unsqueeze(1);
   };
   const at::Tensor common =
-      standard_normal(block_count(), columns, random).index_select(0, block_of_row);
-  const at::Tensor own = standard_normal(rows(), columns, random);
+      normal_numbers({block_count(), columns}, random).index_select(0, block_of_row);
+  const at::Tensor own = normal_numbers({rows(), columns}, random);
   return per_row(block.correlation.sqrt()) * common +
          per_row(block.across.sqrt()) * own;
 }

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "kinflow/dependence/minimize.h"
 
 namespace kinflow {
 namespace {
 
-constexpr double kLogTwoPi = 1.8378770664093453;
+const double kLogTwoPi = std::log(2 * std::numbers::pi);
 // Correlations keep this distance from 0 and 1.
 constexpr double kSmallest = 1e-9;
 // Where the search begins.
@@ -47,9 +48,9 @@ Term term_of(double rows, double along, double across, double logit) {
   const double value =
       -0.5 * (rows * kLogTwoPi + std::log(first) + (rows - 1) * std::log(rest) +
               along / first + across / rest);
-  const double in_rho = -0.5 * (rows - 1) * (1 / first - 1 / rest) +
-                        0.5 * ((rows - 1) * along / (first * first) -
-                               across / (rest * rest));
+  const double in_rho =
+      -0.5 * (rows - 1) * (1 / first - 1 / rest) +
+      0.5 * ((rows - 1) * along / (first * first) - across / (rest * rest));
   return {value, in_rho * rho * (1 - rho)};
 }
 

@@ -1,5 +1,5 @@
-// How correlations differ between latents and between blocks, and how well that predicts
-// blocks that nothing was learned from.
+// How correlations differ between latents and between blocks, and how well that
+// predicts blocks that nothing was learned from.
 #pragma once
 
 #include <cstdint>

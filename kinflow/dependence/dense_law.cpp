@@ -14,6 +14,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/core/size.h"
+#include "kinflow/core/tensor_numbers.h"
 
 namespace kinflow {
 namespace {
@@ -311,7 +312,8 @@ std::unique_ptr<LatentMemory> DenseLaw::make_memory() const {
 at::Tensor DenseLaw::sample(const at::Tensor& parameters, std::int64_t columns,
                             Random& random) const {
   const at::Tensor one = one_replica_here(parameters);
-  const at::Tensor normal = here(standard_normal(rows(), columns, random)).unsqueeze(0);
+  const at::Tensor normal =
+      here(normal_numbers({rows(), columns}, random)).unsqueeze(0);
   at::Tensor draw = at::empty_like(normal);
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     const at::Tensor& rows_in = groups_[group].rows;

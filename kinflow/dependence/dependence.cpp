@@ -337,12 +337,4 @@ double Dependence::pair_weight(std::int64_t batch) const {
   return static_cast<double>(rows() - 1) / static_cast<double>(batch - 1);
 }
 
-at::Tensor Dependence::standard_normal(std::int64_t rows, std::int64_t columns,
-                                       Random& random) {
-  at::Tensor numbers = at::empty({rows, columns}, at::kDouble);
-  double* number = numbers.data_ptr<double>();
-  for (std::int64_t i = 0; i < rows * columns; ++i) number[i] = random.normal();
-  return numbers;
-}
-
 }  // namespace kinflow

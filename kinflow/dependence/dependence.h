@@ -238,9 +238,6 @@ class Dependence {
                                   const at::Tensor& latents) const;
   /// Weight (n - 1)/(b - 1) of the pairs of a batch of b rows; 0 for b = 1.
   double pair_weight(std::int64_t batch) const;
-  /// Independent standard normal numbers, [rows, columns] float64 on the CPU.
-  static at::Tensor standard_normal(std::int64_t rows, std::int64_t columns,
-                                    Random& random);
 };
 
 }  // namespace kinflow

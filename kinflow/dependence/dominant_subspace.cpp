@@ -10,6 +10,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
+#include "kinflow/core/tensor_numbers.h"
 #include "kinflow/dependence/spectral_decomposition.h"
 
 namespace kinflow {
@@ -34,11 +35,7 @@ constexpr double kTypicalLambda = 0.1;
 at::Tensor random_block(std::int64_t n, std::int64_t c, std::uint64_t seed,
                         at::Device device) {
   Random random(seed, stream(Purpose::probes, 1));
-  at::Tensor result = at::empty({n, c}, at::kDouble);
-  for (std::int64_t i = 0; i < n * c; ++i) {
-    result.data_ptr<double>()[i] = random.normal();
-  }
-  return result.to(device);
+  return normal_numbers({n, c}, random).to(device);
 }
 
 /// Eigenvectors of V'GV in the coordinates of a basis V of a Krylov space.

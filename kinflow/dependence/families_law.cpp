@@ -15,6 +15,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/core/size.h"
+#include "kinflow/core/tensor_numbers.h"
 #include "kinflow/dependence/families.h"
 #include "kinflow/dependence/spectral_decomposition.h"
 
@@ -138,7 +139,7 @@ at::Tensor Families::sample(const at::Tensor& parameters, std::int64_t columns,
                             Random& random) const {
   const at::Tensor one = checked_one_replica(parameters).cpu();
   const at::Tensor deviation = variances(one.unsqueeze(0)).sqrt();
-  at::Tensor normal = standard_normal(rows(), columns, random);
+  at::Tensor normal = normal_numbers({rows(), columns}, random);
   at::Tensor draw = at::zeros_like(normal);
   for (const Component& component : components_) {
     for (std::int64_t i = 0; i < component.size; ++i) {

@@ -215,12 +215,17 @@ at::Tensor GroupedLatents::add_classes(const at::Tensor& slopes) const {
   return 0.5 * (slopes * is_repeated_).sum(1).narrow(1, 0, parameter_count());
 }
 
+at::Tensor GroupedLatents::others_of_block(const at::Tensor& rows,
+                                           const at::Tensor& batch) const {
+  const auto block = blocks_->block_of_row().index_select(0, rows);
+  return blocks_->sums_within_batch(block, batch) - batch;
+}
+
 at::Tensor GroupedLatents::pairs_rows(const at::Tensor& parameters,
                                       const at::Tensor& rows,
                                       const at::Tensor& latents) const {
   const auto batch = checked_latents(parameters, latents, rows.size(0));
-  const auto block = blocks_->block_of_row().index_select(0, rows);
-  const auto others = blocks_->sums_within_batch(block, batch) - batch;
+  const auto others = others_of_block(rows, batch);
   return precision_rows(terms(parameters), class_of_rows(rows), batch,
                         batch + pair_weight(rows.size(0)) * others);
 }
@@ -229,8 +234,7 @@ at::Tensor GroupedLatents::pairs_parameter_gradient(const at::Tensor& parameters
                                                     const at::Tensor& rows,
                                                     const at::Tensor& latents) const {
   const auto batch = checked_latents(parameters, latents, rows.size(0));
-  const auto block = blocks_->block_of_row().index_select(0, rows);
-  const auto others = blocks_->sums_within_batch(block, batch) - batch;
+  const auto others = others_of_block(rows, batch);
   const auto of_classes = terms(parameters);
   // Derivatives of the elements of C^-1 in the correlation, as in Blocks.
   const auto off_diagonal = -(1 + other_rows_ * of_classes.correlation.square()) /

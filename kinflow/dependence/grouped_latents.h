@@ -80,6 +80,8 @@ class GroupedLatents final : public FoldedLatents {
 
   Terms terms(const at::Tensor& parameters) const;
   at::Tensor class_of_rows(const at::Tensor& rows) const;
+  /// Sums of latents of the others of a row's block in the batch, [R, b, p].
+  at::Tensor others_of_block(const at::Tensor& rows, const at::Tensor& batch) const;
   /// Rows of C^-1 U from the rows' own latents and their blocks' sums, [R, b, p] each.
   at::Tensor precision_rows(const Terms& terms, const at::Tensor& classes,
                             const at::Tensor& latents, const at::Tensor& sums) const;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/tensor_numbers.h"
 
 namespace kinflow {
 namespace {
@@ -70,7 +71,7 @@ std::unique_ptr<LatentMemory> Independent::make_memory() const {
 at::Tensor Independent::sample(const at::Tensor& parameters, std::int64_t columns,
                                Random& random) const {
   checked_one_replica(parameters);
-  return standard_normal(rows(), columns, random);
+  return normal_numbers({rows(), columns}, random);
 }
 
 at::Tensor Independent::covariance(const at::Tensor& parameters) const {

@@ -8,6 +8,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
+#include "kinflow/core/tensor_numbers.h"
 #include "kinflow/dependence/iterative_relationship.h"
 
 namespace kinflow {
@@ -47,7 +48,7 @@ at::Tensor IterativeRelationship::sample(const at::Tensor& parameters,
                                          std::int64_t columns, Random& random) const {
   const at::Tensor lambda = checked_one_replica(parameters).to(relationship_->device());
   const at::Tensor normal =
-      standard_normal(rows(), columns, random).to(relationship_->device());
+      normal_numbers({rows(), columns}, random).to(relationship_->device());
   const at::Tensor along = at::mm(subspace_.vectors.t(), normal);
   const at::Tensor known =
       at::mm(subspace_.vectors, subspace_.variances(lambda).sqrt() * along);

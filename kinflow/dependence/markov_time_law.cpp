@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "kinflow/core/size.h"
+#include "kinflow/core/tensor_numbers.h"
 #include "kinflow/dependence/kalman_filter.h"
 #include "kinflow/dependence/markov_time.h"
 
@@ -170,8 +171,8 @@ at::Tensor MarkovTime::default_parameters() const {
 at::Tensor MarkovTime::sample(const at::Tensor& parameters, std::int64_t columns,
                               Random& random) const {
   const Setting setting = settings(checked_one_replica(parameters).unsqueeze(0))[0];
-  const at::Tensor own = standard_normal(rows(), columns, random);
-  const at::Tensor common = standard_normal(rows(), columns, random);
+  const at::Tensor own = normal_numbers({rows(), columns}, random);
+  const at::Tensor common = normal_numbers({rows(), columns}, random);
   at::Tensor draw = at::empty({rows(), columns}, at::kDouble);
   const double own_scale = std::sqrt(setting.own_share);
   // The state has variance 1 while it moves, and is scaled when it is seen.

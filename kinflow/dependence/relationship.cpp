@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/tensor_numbers.h"
 #include "kinflow/core/workers.h"
 #include "kinflow/dependence/likelihood_curve.h"
 #include "kinflow/dependence/side_by_side.h"
@@ -245,12 +246,12 @@ std::unique_ptr<LatentMemory> Relationship::make_memory() const {
 at::Tensor Relationship::sample(const at::Tensor& parameters, std::int64_t columns,
                                 Random& random) const {
   const at::Tensor one = checked_one_replica(parameters);
-  const at::Tensor normal = standard_normal(rank(), columns, random).to(one.device());
+  const at::Tensor normal = normal_numbers({rank(), columns}, random).to(one.device());
   if (is_complete()) {
     return at::mm(eigenvectors(), variances(one.unsqueeze(0)).sqrt() * normal).cpu();
   }
   const at::Tensor scale = ((1 - one) * eigenvalues()).sqrt().unsqueeze(1);
-  const at::Tensor own = standard_normal(rows(), columns, random);
+  const at::Tensor own = normal_numbers({rows(), columns}, random);
   return at::mm(eigenvectors(), scale * normal).cpu() + one.sqrt().cpu() * own;
 }
 
@@ -351,10 +352,10 @@ at::Tensor Relationship::sample_given(const at::Tensor& parameters,
   const FactorLaw factors = factors_given(parameters, observed, latents);
   const std::int64_t columns = latents.size(1);
   const at::Tensor normal =
-      standard_normal(rank(), columns, random).to(factors.mean.device());
+      normal_numbers({rank(), columns}, random).to(factors.mean.device());
   const at::Tensor drawn = factors.mean + at::linalg_solve_triangular(
                                               factors.root.t(), normal, /*upper=*/true);
-  const at::Tensor own = standard_normal(rows(), columns, random);
+  const at::Tensor own = normal_numbers({rows(), columns}, random);
   at::Tensor draw = at::mm(factors.loading, drawn).cpu() +
                     checked_one_replica(parameters).sqrt().cpu() * own;
   return draw.index_copy_(0, observed.cpu(), latents.to(at::kCPU, at::kDouble));

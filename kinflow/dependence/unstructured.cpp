@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/tensor_numbers.h"
 
 namespace kinflow {
 namespace {
@@ -161,7 +162,7 @@ at::Tensor Unstructured::sample(const at::Tensor& parameters, std::int64_t colum
                                 Random& random) const {
   const at::Tensor lower =
       factor(checked_one_replica(parameters).unsqueeze(0)).squeeze(0);
-  const at::Tensor normal = standard_normal(rows_, columns, random).to(lower.device());
+  const at::Tensor normal = normal_numbers({rows_, columns}, random).to(lower.device());
   return at::linalg_solve_triangular(lower, normal, /*upper=*/false).cpu();
 }
 

@@ -101,10 +101,11 @@ void watch_numbers(const RunRecord& run, nlohmann::json& watch) {
   if (depends && worth < kSmallWorth) {
     watch.push_back(watch_line(
         "warn",
-        fmt::format("For the mean of the population, the rows are worth only {} "
-                    "independent ones (\u03ba): its location is known no better than "
-                    "from so many.",
-                    in_prose(worth))));
+        fmt::format(
+            "For the mean of the population, the rows are worth only {} "
+            "independent ones (\u03ba), and its location is known no better than "
+            "from these.",
+            in_prose(worth))));
   }
   const double best = number_at(run.record, "/result/best_epoch"),
                asked = number_at(request, "/train/epochs"),

@@ -9,8 +9,9 @@
 namespace kinflow {
 namespace {
 
-nlohmann::json numbers_of(const nlohmann::json& estimate, const std::string& key) {
-  return {found_at(estimate, "/" + key), found_at(estimate, "/low"),
+nlohmann::json row_of(const std::string& name, const nlohmann::json& estimate,
+                      const std::string& key) {
+  return {name, found_at(estimate, "/" + key), found_at(estimate, "/low"),
           found_at(estimate, "/high")};
 }
 
@@ -33,11 +34,9 @@ nlohmann::json shares_table(const nlohmann::json& way) {
   auto rows = nlohmann::json::array();
   for (const auto& column : found_at(way, "/columns")) {
     const bool is_known = found_at(column, "/share").is_number();
-    auto row =
-        numbers_of(is_known ? column : found_at(column, "/of_normal_scores"), "share");
-    row.insert(row.begin(),
-               text_at(column, "/column") + (is_known ? "" : " (normal scores)"));
-    rows.push_back(row);
+    rows.push_back(
+        row_of(text_at(column, "/column") + (is_known ? "" : " (normal scores)"),
+               is_known ? column : found_at(column, "/of_normal_scores"), "share"));
   }
   const auto share = text_at(way, "/share");
   return table_of("What rows have in common: " + share,
@@ -50,10 +49,9 @@ nlohmann::json shares_table(const nlohmann::json& way) {
 nlohmann::json correlations_table(const nlohmann::json& way) {
   auto rows = nlohmann::json::array();
   for (const auto& pair : found_at(way, "/correlations")) {
-    auto row = numbers_of(pair, "correlation");
-    row.insert(row.begin(),
-               text_at(pair, "/columns/0") + ", " + text_at(pair, "/columns/1"));
-    rows.push_back(row);
+    rows.push_back(
+        row_of(text_at(pair, "/columns/0") + ", " + text_at(pair, "/columns/1"), pair,
+               "correlation"));
   }
   if (rows.empty()) return {};
   const auto correlation = text_at(way, "/correlation");

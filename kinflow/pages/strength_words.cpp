@@ -154,12 +154,6 @@ std::string candidate_in_words(const std::string& name, bool are_blocks) {
   return found == words.end() ? name : found->second;
 }
 
-bool is_chosen(const std::string& name, const std::string& chosen) {
-  return chosen == "correlation " + name ||
-         (name == "per latent" && chosen == "parameters for each latent") ||
-         (name == "shared" && chosen == "parameters that all latents share");
-}
-
 }  // namespace
 
 std::string dependence_in_words(const nlohmann::json& request) {
@@ -235,7 +229,9 @@ nlohmann::json dependence_choice_section(const nlohmann::json& record) {
   const auto candidates = found_at(record, "/result/dependence_choice/candidates");
   const auto chosen = text_at(record, "/result/dependence_choice/chosen");
   if (!candidates.is_array() || candidates.empty() || chosen.empty()) return {};
-  const bool are_blocks = chosen.rfind("correlation ", 0) == 0;
+  const bool are_blocks =
+      std::any_of(candidates.begin(), candidates.end(),
+                  [](const auto& one) { return text_at(one, "/name") == "per-block"; });
   const bool has_errors = std::any_of(
       candidates.begin(), candidates.end(),
       [](const auto& one) { return number_at(one, "/standard_error", 0) > 0; });
@@ -248,7 +244,7 @@ nlohmann::json dependence_choice_section(const nlohmann::json& record) {
   }
   columns.push_back({{"name", "chosen"}, {"text", true}});
   auto rows = nlohmann::json::array();
-  std::string in_words = chosen;
+  std::string in_words;
   for (const auto& one : candidates) {
     const auto name = text_at(one, "/name", "?");
     auto row = nlohmann::json::array({candidate_in_words(name, are_blocks),
@@ -256,22 +252,24 @@ nlohmann::json dependence_choice_section(const nlohmann::json& record) {
                                       rounded(number_at(one, "/difference"))});
     const double error = number_at(one, "/standard_error", 0);
     if (has_errors) row.push_back(error > 0 ? rounded(error, 3) : nlohmann::json());
-    row.push_back(is_chosen(name, chosen) ? "yes" : "");
-    if (is_chosen(name, chosen)) in_words = candidate_in_words(name, are_blocks);
+    const bool is_chosen = flag_at(one, "/is_chosen");
+    row.push_back(is_chosen ? "yes" : "");
+    if (is_chosen) in_words = candidate_in_words(name, are_blocks);
     rows.push_back(std::move(row));
   }
+  if (in_words.empty()) return {};
   const auto last = columns.size() - 1;
   return {
       {"type", "table"},
-      {"title", "How rich the dependence is"},
+      {"title", "Which dependence was chosen"},
       {"short", "Choice"},
       {"lead",
        has_errors
            ? fmt::format(
                  "Before the training, {} kinds of correlation were compared by "
                  "how well they predict groups that were held out. Chosen: {}, "
-                 "the simplest whose difference to the lowest NLL is within one "
-                 "standard error.",
+                 "the simplest whose NLL is at most two standard errors, or 0.001 "
+                 "nats, above the lowest.",
                  rows.size(), in_words)
            : fmt::format("Before the training, the likelihood of all rows less the "
                          "number of parameters decided whether all latents share the "
@@ -282,7 +280,7 @@ nlohmann::json dependence_choice_section(const nlohmann::json& record) {
       {"marked", {{"column", last}, {"value", "yes"}}},
       {"caption",
        "From normal scores of the columns in place of latents, before any flow was "
-       "trained. The richer ones stand below."}};
+       "trained. The simplest is in the first row."}};
 }
 
 }  // namespace kinflow

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kinflow/core/json_reader.h"
+#include "kinflow/core/tensor_numbers.h"
 #include "kinflow/evaluate/image_draws.h"
 
 namespace kinflow {
@@ -120,11 +121,6 @@ SheetImages sheet_images(const at::Tensor& pixels) {
           .height = static_cast<int>(whole.size(2)),
           .width = static_cast<int>(whole.size(3)),
           .values = {first, first + whole.numel()}};
-}
-
-std::vector<double> numbers_of(const at::Tensor& tensor) {
-  const auto whole = tensor.to(at::kDouble).contiguous();
-  return {whole.data_ptr<double>(), whole.data_ptr<double>() + whole.numel()};
 }
 
 PrdCurve mean_curve(const std::vector<PrdCurve>& curves) {

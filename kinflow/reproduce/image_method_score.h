@@ -53,8 +53,6 @@ inline double f_one_4th(const ImageDistances& distances) {
 
 /// Pixels [n, C, H, W] uint8 as a sheet takes them.
 SheetImages sheet_images(const at::Tensor& pixels);
-/// The numbers of a tensor.
-std::vector<double> numbers_of(const at::Tensor& tensor);
 
 /// The precision-recall curve whose every point is the mean of those of several.
 PrdCurve mean_curve(const std::vector<PrdCurve>& curves);

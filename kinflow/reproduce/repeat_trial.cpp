@@ -9,6 +9,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/size.h"
+#include "kinflow/core/tensor_numbers.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/evaluate/likelihood.h"
 #include "kinflow/reproduce/methods.h"
@@ -29,11 +30,6 @@ constexpr std::int64_t kQuickFolds = 2, kQuickReplicas = 4, kQuickEpochs = 10;
 struct TestRows {
   TableRows all, given, next;
 };
-
-std::vector<double> numbers_of(const at::Tensor& tensor) {
-  const auto values = tensor.to(at::kDouble).contiguous();
-  return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
-}
 
 double mean_nll(const at::Tensor& log_densities) {
   return -log_densities.mean().item<double>();
@@ -78,7 +74,7 @@ Model fitted(const FitRequest& request, const std::string& directory,
   return load_model(model_path_of(directory), at::kCPU, at::kDouble);
 }
 
-// The laws of rows that share the groups of a model.
+// How rows depend by groups, as a model completes it.
 struct GroupedRows {
   DependenceRequest request;
   RowRelations relations;

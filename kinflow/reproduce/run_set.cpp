@@ -84,25 +84,22 @@ Score run_on_one_table(const StudySet& set, const Method& method,
       .learned = correlations_of(model.dependence, set.labels)};
 }
 
-// What the runs leave open of their dependence the rows choose, as in a fit.
-void choose_dependence(std::vector<FitRequest>& runs, StudyRows& ready,
-                       Logger& logger) {
-  if (leaves_blocks_open(runs.front())) {
-    runs = with_choice(runs, choose_correlation(runs.front(), ready.rows.train));
+// The runs with what the rows choose, where they leave their dependence open, as in a
+// fit.
+std::vector<FitRequest> settled(const Method& method, StudyRows& ready,
+                                Logger& logger) {
+  auto runs = method.runs;
+  const bool are_blocks_open = leaves_blocks_open(runs.front());
+  const auto make = [&](const DependenceRequest& dependence) {
+    if (!are_blocks_open) return std::move(ready.dependence);
     ready.rows.relations.rows = ready.rows.train.data.size(0);
     ready.rows.relations.labels = ready.rows.train.labels;
-    const auto device = find_device(runs.front().device);
-    ready.dependence =
-        make_fitted_dependence(runs.front().data.dependence,
-                               runs.front().train.schedule, ready.rows, device, logger);
-  } else if (leaves_latents_open(runs.front(), ready.dependence)) {
-    runs = with_choice(
-        runs, choose_for_latents(runs.front(), ready.rows.train, ready.dependence));
-    if (*runs.front().data.dependence.per_latent) {
-      ready.dependence =
-          ready.dependence.for_each_latent(ready.rows.train.data.size(1));
-    }
-  }
+    return make_fitted_dependence(dependence, method.runs.front().train.schedule,
+                                  ready.rows, find_device(method.runs.front().device),
+                                  logger);
+  };
+  ready.dependence = choose_dependence(runs, ready.rows.train, make).dependence;
+  return runs;
 }
 
 void run_method(const StudySet& set, const Method& method,
@@ -119,8 +116,7 @@ void run_method(const StudySet& set, const Method& method,
     return;
   }
   auto ready = set.rows_for(method);
-  auto runs = method.runs;
-  choose_dependence(runs, ready, logger);
+  auto runs = settled(method, ready, logger);
   const auto valid = ready.rows.valid;
   FoldGroups groups;
   groups.all.push_back(std::make_unique<TrainingGroup>(

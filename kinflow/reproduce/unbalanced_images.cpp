@@ -11,6 +11,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/random.h"
+#include "kinflow/core/tensor_numbers.h"
 #include "kinflow/evaluate/image_draws.h"
 
 namespace kinflow {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
@@ -113,7 +114,7 @@ std::vector<std::vector<double>> score_blocks(
     const std::vector<BlockCandidate>& candidates, std::uint64_t seed) {
   std::vector<double> worth;
   for (const auto size : some.rows_of_block) {
-    worth.push_back(2.0 * static_cast<double>(size) / static_cast<double>(size + 1));
+    worth.push_back(usual_worth_of_unit(size));
   }
   const auto fold_of_block = deal_units(worth, kFolds, seed);
   std::vector<std::vector<double>> result(candidates.size(),
@@ -149,6 +150,27 @@ std::vector<std::vector<double>> score_blocks(
   return result;
 }
 
+bool trains_dependence(const FitRequest& request) {
+  return request.train.schedule == Schedule::joint ||
+         request.train.schedule == Schedule::alternating;
+}
+
+// Whether it is open if latents share the parameters, which are cheap to find.
+bool leaves_latents_open(const FitRequest& request, const FittedDependence& shared) {
+  const auto& dependence = request.data.dependence;
+  const auto kind = kind_of(dependence);
+  return trains_dependence(request) && !dependence.per_latent &&
+         (kind == DependenceKind::relationship || kind == DependenceKind::time) &&
+         shared.law->parameter_count() > 0 && can_be_placed(*shared.law);
+}
+
+void settle(std::vector<FitRequest>& runs, const DependenceChoice& choice) {
+  for (auto& run : runs) {
+    run.data.dependence = choice.request;
+    run = with_defaults(run);
+  }
+}
+
 }  // namespace
 
 std::string DependenceChoice::line() const {
@@ -173,34 +195,18 @@ nlohmann::json to_json(const DependenceChoice& choice) {
     candidates.push_back({{"name", one.name},
                           {"nll_nats", one.nll_nats},
                           {"difference", one.difference},
-                          {"standard_error", one.standard_error}});
+                          {"standard_error", one.standard_error},
+                          {"is_chosen", candidates.size() == choice.place}});
   }
   return {{"chosen", choice.chosen},
           {"judged_by", choice.judged_by},
           {"candidates", std::move(candidates)}};
 }
 
-namespace {
-
-bool trains_dependence(const FitRequest& request) {
-  return request.train.schedule == Schedule::joint ||
-         request.train.schedule == Schedule::alternating;
-}
-
-}  // namespace
-
 bool leaves_blocks_open(const FitRequest& request) {
   const auto& dependence = request.data.dependence;
   return trains_dependence(request) && kind_of(dependence) == DependenceKind::blocks &&
          !dependence.correlation;
-}
-
-bool leaves_latents_open(const FitRequest& request, const FittedDependence& shared) {
-  const auto& dependence = request.data.dependence;
-  const auto kind = kind_of(dependence);
-  return trains_dependence(request) && !dependence.per_latent &&
-         (kind == DependenceKind::relationship || kind == DependenceKind::time) &&
-         shared.law->parameter_count() > 0 && can_be_placed(*shared.law);
 }
 
 DependenceChoice choose_correlation(const FitRequest& request, const TableRows& rows) {
@@ -252,19 +258,11 @@ DependenceChoice choose_correlation(const FitRequest& request, const TableRows& 
     const double margin = std::max(2 * error, kSmallestGain * row_count);
     if (!simplest && difference <= margin) simplest = c;
   }
-  choice.request.correlation = candidates[simplest.value_or(best)].correlation;
+  choice.place = simplest.value_or(best);
+  choice.request.correlation = candidates[choice.place].correlation;
   choice.chosen =
       "correlation " + name_of(block_correlation_names(), choice.request.correlation);
   return choice;
-}
-
-std::vector<FitRequest> with_choice(std::vector<FitRequest> requests,
-                                    const DependenceChoice& choice) {
-  for (auto& request : requests) {
-    request.data.dependence = choice.request;
-    request = with_defaults(request);
-  }
-  return requests;
 }
 
 DependenceChoice choose_for_latents(const FitRequest& request, const TableRows& rows,
@@ -297,12 +295,35 @@ DependenceChoice choose_for_latents(const FitRequest& request, const TableRows& 
     choice.candidates = {
         {.name = "shared", .nll_nats = of_all, .difference = of_all - lowest},
         {.name = "per latent", .nll_nats = of_each, .difference = of_each - lowest}};
+    choice.place = of_each < of_all ? 1 : 0;
     choice.chosen = of_each < of_all ? "parameters for each latent"
                                      : "parameters that all latents share";
   } catch (const NumericalError&) {
     // Scores that are as likely under any parameters do not ask for more of them.
   }
   return choice;
+}
+
+ChosenDependence choose_dependence(
+    std::vector<FitRequest>& runs, const TableRows& rows,
+    const std::function<FittedDependence(const DependenceRequest&)>& make) {
+  const auto& first = runs.at(0);
+  DependenceChoice choice;
+  if (leaves_blocks_open(first)) {
+    choice = choose_correlation(first, rows);
+    settle(runs, choice);
+  }
+  ChosenDependence chosen{.dependence = make(first.data.dependence),
+                          .choice = std::move(choice)};
+  auto& dependence = chosen.dependence;
+  if (leaves_latents_open(first, dependence)) {
+    chosen.choice = choose_for_latents(first, rows, dependence);
+    settle(runs, chosen.choice);
+    if (*first.data.dependence.per_latent) {
+      dependence = dependence.for_each_latent(rows.data.size(1));
+    }
+  }
+  return chosen;
 }
 
 }  // namespace kinflow

@@ -2,6 +2,8 @@
 // the rows choose, before any training.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -22,34 +24,40 @@ struct DependenceCandidate {
 struct DependenceChoice {
   DependenceRequest request;                         ///< with nothing left open
   std::vector<DependenceCandidate> candidates = {};  ///< empty: nothing was compared
-  std::string chosen = {};
+  std::size_t place = 0;                             ///< of what was chosen among them
+  std::string chosen = {};                           ///< the same in words
   std::string judged_by = {};  ///< what the numbers are, for the user
 
-  /// One line on the choice and its evidence; empty where nothing was compared.
+  /// One line on the choice and its evidence; empty where nothing was left open.
   std::string line() const;
 };
 nlohmann::json to_json(const DependenceChoice& choice);
 
 /// Whether the request leaves the correlations of blocks open.
 bool leaves_blocks_open(const FitRequest& request);
-/// Whether it leaves open if latents share the parameters of another dependence, which
-/// are cheap to find.
-bool leaves_latents_open(const FitRequest& request, const FittedDependence& shared);
+
+struct ChosenDependence {
+  FittedDependence dependence;
+  DependenceChoice choice = {};  ///< without words where nothing was left open
+};
+/// The dependence of the rows of some runs, as their requests say it or, where they
+/// leave something open, as the rows choose; the requests then say so too.
+/// @param runs  of one group_key()
+/// @param make  makes the dependence that a request says
+ChosenDependence choose_dependence(
+    std::vector<FitRequest>& runs, const TableRows& rows,
+    const std::function<FittedDependence(const DependenceRequest&)>& make);
 
 /// One correlation for all blocks, one for each latent, one for each block, or an
 /// effect of both: how likely are latents of blocks that were held out? A block of
 /// which nothing is known has a correlation from the distribution that the others
 /// suggest. The simplest wins whose difference to the best is below 0.001 nats a row or
-/// two standard error.
+/// two standard errors.
 ///
 /// No flow is trained: in its place stand normal scores of the columns, rotated to
 /// where the dependence is.
 /// @param rows  for training
 DependenceChoice choose_correlation(const FitRequest& request, const TableRows& rows);
-
-/// The requests with what was chosen.
-std::vector<FitRequest> with_choice(std::vector<FitRequest> requests,
-                                    const DependenceChoice& choice);
 
 /// Shared parameters or those of each latent: the higher likelihood less the number of
 /// parameters, for the same scores.

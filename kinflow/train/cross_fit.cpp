@@ -76,6 +76,10 @@ FlowsOfFolds rank_row_flows(const CrossFit& fit, const FlowsOfFolds& members) {
   return ranked;
 }
 
+at::Tensor held_out_places(const CrossFit& fit, std::size_t fold) {
+  return at::tensor(fit.plan.held_out_rows(static_cast<std::int64_t>(fold)), at::kLong);
+}
+
 HeldOut score_held_out(const CrossFit& fit, const FlowsOfFolds& members,
                        const FlowsOfFolds& row_flows) {
   const auto rows = fit.rows.train.data.size(0), columns = fit.rows.train.data.size(1);
@@ -83,8 +87,7 @@ HeldOut score_held_out(const CrossFit& fit, const FlowsOfFolds& members,
                           .log_abs_det = at::empty({rows}, at::kDouble)},
               .log_densities = {}};
   for (std::size_t fold = 0; fold < members.size(); ++fold) {
-    const auto places =
-        at::tensor(fit.plan.held_out_rows(static_cast<std::int64_t>(fold)), at::kLong);
+    const auto places = held_out_places(fit, fold);
     const auto& valid = fit.groups.of(fold, 0).rows().valid;
     std::vector<at::Tensor> densities;
     for (const auto& part : fit.groups.parts_of_model(fold, members[fold])) {
@@ -277,9 +280,7 @@ at::Tensor log_densities_of(const CrossFit& fit, const HeldOut& held_out,
     const auto taken =
         at::cat({own.narrow(0, 0, mixture.members),
                  own.narrow(0, std::ssize(members[fold]), mixture.row_flows)});
-    const auto places =
-        at::tensor(fit.plan.held_out_rows(static_cast<std::int64_t>(fold)), at::kLong);
-    all.index_copy_(0, places, mixture_log_density(taken));
+    all.index_copy_(0, held_out_places(fit, fold), mixture_log_density(taken));
   }
   return all;
 }
@@ -388,11 +389,11 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
   auto mixture = mixtures.front();
   const auto of_members = scores_of(mixture);
   auto scores = of_members;
-  for (const auto& other : mixtures) {
-    auto of_other = scores_of(other);
+  for (std::size_t i = 1; i < mixtures.size(); ++i) {
+    auto of_other = scores_of(mixtures[i]);
     if (of_other.nll_nats >= scores.nll_nats) continue;
     scores = std::move(of_other);
-    mixture = other;
+    mixture = mixtures[i];
   }
   try {
     model.row_parts = row_parts_of(fit, members, mixture);

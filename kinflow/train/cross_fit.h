@@ -22,9 +22,9 @@ struct CrossFit {
   const FoldPlan& plan;
   const FittedDependence& dependence;  ///< of all rows
   ValidScore valid_score;
-  /// Trains flows as an ordinary fit does, with single rows held out, and gives so many
-  /// of each fold.
-  std::function<std::vector<ModelPart>(std::int64_t)> train_ordinary;
+  /// Trains flows as an ordinary fit does, with single rows held out, and gives the
+  /// best of each fold. @param per_fold  how many
+  std::function<std::vector<ModelPart>(std::int64_t per_fold)> train_ordinary;
   /// Becomes true when the user wants to stop: Interrupted is thrown.
   const std::atomic<bool>* stop = nullptr;
 };

@@ -17,6 +17,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/hash.h"
 #include "kinflow/core/random.h"
+#include "kinflow/core/tensor_numbers.h"
 #include "kinflow/train/tensor_file.h"
 
 namespace kinflow {
@@ -53,10 +54,7 @@ fs::path path_of(const at::Tensor& matrix, const DecompositionCache& cache) {
 }
 
 at::Tensor random_vector(std::int64_t length, Random& random) {
-  at::Tensor vector = at::empty({length}, at::kDouble);
-  for (std::int64_t i = 0; i < length; ++i) {
-    vector.data_ptr<double>()[i] = random.normal();
-  }
+  const auto vector = normal_numbers({length}, random);
   return vector / vector.norm();
 }
 

@@ -163,7 +163,7 @@ void check_dependence(const DependenceRequest& request) {
                  BlockCorrelation::per_block,
          "--correlation: expected --group alone, found another dependence");
   expect(!request.per_latent.value_or(false) || (kind != DependenceKind::independent &&
-                                 kind != DependenceKind::unstructured),
+                                                 kind != DependenceKind::unstructured),
          "--share-per-latent: expected a dependence that is not --unstructured, found "
          "another one");
   const bool iterative = request.solver == RelationshipSolver::iterative;

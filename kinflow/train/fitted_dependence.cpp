@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "kinflow/core/tensor_numbers.h"
 #include "kinflow/data/table.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/independent.h"
@@ -18,11 +19,6 @@ namespace {
 // Decays that schedule `grid` tries where none are given, as multiples of the law's own
 // start.
 const std::vector<double> kDecayGrid = {0.01, 0.1, 1};
-
-std::vector<double> to_vector(const at::Tensor& tensor) {
-  const auto values = tensor.to(at::kCPU, at::kDouble).contiguous();
-  return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
-}
 
 // Labels and sizes of the blocks with at least two rows, in the order of the blocks.
 void describe_blocks(const BlockNumbers& blocks, LearnedDependence& learned) {
@@ -149,12 +145,12 @@ LearnedDependence FittedDependence::with_parameters(
   const auto values = law->interpreted(parameters.unsqueeze(0))[0];
   if (const auto* blocks = blocks_of(*law)) {
     const auto of_block = blocks->parameter_of_block();
-    result.parameters = to_vector(
+    result.parameters = numbers_of(
         values.view({law->distinct_latents(), -1})
             .index_select(
                 1, of_block.masked_select(of_block.ge(0)).to(parameters.device())));
   } else {
-    result.parameters = to_vector(values);
+    result.parameters = numbers_of(values);
   }
   // Where the decay was given it is no parameter of the law.
   auto& kept = result.parameters;

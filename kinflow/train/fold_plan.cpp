@@ -173,11 +173,6 @@ Units find_units(const DataRequest& request, const FitRows& all) {
   return units;
 }
 
-// The number of independent rows that a unit is worth with correlations of 1/2.
-double worth_of_unit(std::int64_t rows) {
-  return 2 * static_cast<double>(rows) / static_cast<double>(rows + 1);
-}
-
 // A line on a unit with most of the rows; empty where there is none.
 std::string large_unit_line(const Units& units) {
   const double share = static_cast<double>(*std::max_element(
@@ -223,7 +218,7 @@ FoldPlan plan_folds(const DataRequest& request, const FitRows& all, std::int64_t
                 .unit_of_row = units.unit_of_row,
                 .units = units.count()};
   std::vector<double> worth;
-  for (const auto rows : units.rows_of_unit) worth.push_back(worth_of_unit(rows));
+  for (const auto rows : units.rows_of_unit) worth.push_back(usual_worth_of_unit(rows));
   const auto fold_of_unit = deal_units(worth, plan.folds, seed);
   for (const auto unit : plan.unit_of_row) {
     plan.fold_of_row.push_back(fold_of_unit[static_cast<std::size_t>(unit)]);
@@ -256,7 +251,8 @@ void hold_out(const DataRequest& request, std::uint64_t seed, FitRows& rows) {
       options.by = SplitBy::group;
       for (const auto unit : units.unit_of_row) {
         const auto size = units.rows_of_unit[static_cast<std::size_t>(unit)];
-        options.worth_of_row.push_back(worth_of_unit(size) / static_cast<double>(size));
+        options.worth_of_row.push_back(usual_worth_of_unit(size) /
+                                       static_cast<double>(size));
       }
       options.block_of_row = std::move(units.unit_of_row);
     }

@@ -13,6 +13,7 @@
 
 #include "kinflow/core/counted.h"
 #include "kinflow/core/device.h"
+#include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/random.h"
@@ -27,6 +28,10 @@
 
 namespace kinflow {
 namespace {
+
+// Groups that a GPU trains at the same time: products of tensors take workspaces of 32
+// MiB for each queue.
+constexpr std::size_t kMostQueues = 8;
 
 // The same options with other first weights and another order of rows in every fold.
 std::vector<FitRequest> requests_of_fold(std::vector<FitRequest> requests,
@@ -87,12 +92,11 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
   // The dependence of rows as the request says it, or as they choose.
   const auto make_chosen = [&](FitRows& rows) {
     set_threads(shared.threads);
-    if (leaves_blocks_open(shared)) settle(choose_correlation(shared, rows.train));
-    auto made = make_dependence(data.dependence, rows);
-    if (!leaves_latents_open(shared, made)) return made;
-    settle(choose_for_latents(shared, rows.train, made));
-    return *data.dependence.per_latent ? made.for_each_latent(rows.train.data.size(1))
-                                       : made;
+    auto chosen = choose_dependence(
+        requests_, rows.train,
+        [&](const DependenceRequest& own) { return make_dependence(own, rows); });
+    choice_ = std::move(chosen.choice);
+    return std::move(chosen.dependence);
   };
   std::optional<FlowFrame> frame;  // of several folds
   const auto add_groups = [&](const std::vector<FitRequest>& runs, const FitRows& rows,
@@ -143,12 +147,12 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
     rows_.relations = {};
   }
   for (std::int64_t run = 0; run < std::ssize(requests_); ++run) check_ensemble(run);
+  if (!device.is_cpu() && groups_.all.size() > 1) {
+    for (std::size_t i = 0; i < std::min(groups_.all.size(), kMostQueues); ++i) {
+      queues_.push_back(take_device_stream(device));
+    }
+  }
   for (std::size_t i = 0; i < groups_.all.size(); ++i) add_to_history(i, 0);
-}
-
-void FoldedTraining::settle(DependenceChoice choice) {
-  choice_ = std::move(choice);
-  requests_ = with_choice(std::move(requests_), choice_);
 }
 
 void FoldedTraining::check_ensemble(std::int64_t run) const {
@@ -227,46 +231,61 @@ void FoldedTraining::add_to_history(std::size_t group, std::size_t first) {
   }
 }
 
+template <typename Train>
+void FoldedTraining::side_by_side(const std::vector<std::size_t>& groups,
+                                  const Train& train) const {
+  if (!queues_.empty()) {
+    const auto device = queues_.front()->device();
+    wait_for_stream(device);  // for what the caller has queued
+    shared_workers().run(std::ssize(queues_), [&](std::int64_t queue, std::int64_t) {
+      const auto own = static_cast<std::size_t>(queue);
+      const DeviceStream stream(queues_[own]);
+      for (const auto group : groups) {
+        if (group % queues_.size() == own) train(group);
+      }
+      wait_for_stream(device);
+    });
+    return;
+  }
+  const bool share_cores =
+      std::all_of(groups.begin(), groups.end(), [&](const auto group) {
+        return groups_.all[group]->trainer().uses_own_team();
+      });
+  if (share_cores) {
+    shared_workers().run(std::ssize(groups), [&](std::int64_t turn, std::int64_t) {
+      train(groups[static_cast<std::size_t>(turn)]);
+    });
+  } else {
+    std::for_each(groups.begin(), groups.end(), train);
+  }
+}
+
 void FoldedTraining::run_epoch() {
-  std::vector<std::size_t> unfinished;
-  bool share_cores = true;
+  std::vector<std::size_t> unfinished, known(groups_.all.size());
   for (std::size_t i = 0; i < groups_.all.size(); ++i) {
     const auto& trainer = groups_.all[i]->trainer();
-    if (trainer.finished()) continue;
-    unfinished.push_back(i);
-    share_cores = share_cores && trainer.uses_own_team();
+    if (!trainer.finished()) unfinished.push_back(i);
+    known[i] = trainer.history().size();
   }
-  std::vector<std::string> failures(unfinished.size());
-  const auto train = [&](std::int64_t turn, std::int64_t /*thread*/) {
-    const auto place = static_cast<std::size_t>(turn);
+  std::vector<std::string> failures(groups_.all.size());
+  side_by_side(unfinished, [&](std::size_t group) {
     try {
-      groups_.all[unfinished[place]]->trainer().run_epoch();
+      groups_.all[group]->trainer().run_epoch();
     } catch (const NumericalError& error) {
-      failures[place] = error.what();
+      failures[group] = error.what();
     }
-  };
-  std::vector<std::size_t> known;
+  });
+  for (const auto group : unfinished) add_to_history(group, known[group]);
   for (const auto group : unfinished) {
-    known.push_back(groups_.all[group]->trainer().history().size());
-  }
-  if (share_cores) {
-    shared_workers().run(std::ssize(unfinished), train);
-  } else {
-    for (std::int64_t i = 0; i < std::ssize(unfinished); ++i) train(i, 0);
-  }
-  for (std::size_t i = 0; i < unfinished.size(); ++i) {
-    add_to_history(unfinished[i], known[i]);
-  }
-  for (std::size_t i = 0; i < unfinished.size(); ++i) {
-    if (failures[i].empty()) continue;
+    if (failures[group].empty()) continue;
     // A fold can do without one kind of flow, and without row flows.
-    const auto fold = unfinished[i] / groups_.groups_of_fold();
+    const auto fold = group / groups_.groups_of_fold();
     bool is_lost = true;
     for (std::size_t kind = 0; kind < groups_.kinds; ++kind) {
       const auto& trainer = groups_.of(fold, kind).trainer();
       is_lost = is_lost && trainer.lost_replicas() == trainer.replicas();
     }
-    if (is_lost) throw NumericalError(failures[i]);
+    if (is_lost) throw NumericalError(failures[group]);
   }
 }
 

@@ -2,9 +2,12 @@
 // or cross-fitted, which is one training for each fold.
 #pragma once
 
+#include <c10/core/Stream.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +27,8 @@ struct RunScore {
 };
 
 /// The replicas of one or more runs, in every fold the same ones on other rows. Groups
-/// of replicas that train on the process's own team share its cores; others take their
-/// epochs in turn, each on all cores or the whole GPU.
+/// of replicas share a GPU, or the cores where they train on the process's own team;
+/// others take their epochs in turn, each on all cores.
 class FoldedTraining {
  public:
   /// Reads and checks all input; InputError before any training.
@@ -80,9 +83,11 @@ class FoldedTraining {
  private:
   /// add_shared_parts() of a finished run, unless its request leaves inference out.
   void add_shared_parts_of(std::int64_t run, FitResult& result, Logger& logger) const;
-  /// All runs go on with what was chosen.
-  void settle(DependenceChoice choice);
   void add_to_history(std::size_t group, std::size_t first);
+  /// Calls train(i) for the numbers of some groups, for several at the same time where
+  /// these can share the machine.
+  template <typename Train>
+  void side_by_side(const std::vector<std::size_t>& groups, const Train& train) const;
   /// What the names of a group's tensors begin with in state().
   std::string prefix_of(std::size_t group) const;
   /// The best flow of a fold, of all runs.
@@ -96,6 +101,8 @@ class FoldedTraining {
   DependenceChoice choice_;         // nothing where the request left nothing open
   std::vector<std::string> notes_;  // about the relations of rows, for the user
   FoldGroups groups_;
+  // Of a GPU, for groups at the same time: group i takes queue i modulo their number.
+  std::vector<std::optional<c10::Stream>> queues_;
   std::vector<EpochRecord> history_;
 };
 

@@ -6,18 +6,12 @@
 #include <algorithm>
 
 #include "kinflow/core/normal_quantile.h"
+#include "kinflow/core/tensor_numbers.h"
 
 namespace kinflow {
 namespace {
 
 constexpr std::int64_t kDrawnGroups = 512;
-
-at::Tensor normal_numbers_of(at::IntArrayRef shape, Random& random) {
-  auto values = at::empty(shape, at::kDouble);
-  auto* out = values.data_ptr<double>();
-  for (std::int64_t i = 0; i < values.numel(); ++i) out[i] = random.normal();
-  return values;
-}
 
 // Rows x [n, p] with x' x = degrees I.
 at::Tensor whitened(const at::Tensor& rows, std::int64_t degrees) {
@@ -41,7 +35,8 @@ at::Tensor positive_part(const at::Tensor& covariance) {
   return with_eigenvalues(vectors, values.clamp_min(0));
 }
 
-// Every column's normal scores among the rows [n, q].
+}  // namespace
+
 at::Tensor normal_scores_among(const at::Tensor& rows) {
   const auto n = rows.size(0);
   auto quantiles = at::empty({n, 1}, at::kDouble);
@@ -54,13 +49,11 @@ at::Tensor normal_scores_among(const at::Tensor& rows) {
       quantiles.expand_as(rows).contiguous());
 }
 
-}  // namespace
-
 GroupNumbers draw_group_numbers(std::int64_t columns, Random& random) {
   const auto groups = std::max(kDrawnGroups, 4 * columns), m = kRowsOfDrawnGroup;
-  auto of_groups = normal_numbers_of({groups, columns}, random);
+  auto of_groups = normal_numbers({groups, columns}, random);
   of_groups -= of_groups.mean(0, /*keepdim=*/true);
-  auto of_rows = normal_numbers_of({groups, m, columns}, random);
+  auto of_rows = normal_numbers({groups, m, columns}, random);
   of_rows -= of_rows.mean(1, /*keepdim=*/true);
   return {.of_groups = whitened(of_groups, groups - 1),
           .of_rows = whitened(of_rows.flatten(0, 1), groups * (m - 1))

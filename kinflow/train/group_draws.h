@@ -12,6 +12,9 @@ namespace kinflow {
 
 inline constexpr std::int64_t kRowsOfDrawnGroup = 4;
 
+/// Every column's normal scores among the rows, by rank: [n, q].
+at::Tensor normal_scores_among(const at::Tensor& rows);
+
 /// Covariances of the parts of latents; those that are not positive semidefinite stand
 /// for the nearest one that is.
 struct LatentParts {

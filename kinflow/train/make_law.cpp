@@ -176,10 +176,10 @@ std::unique_ptr<Dependence> make_shared_law(const DependenceRequest& request,
     case DependenceKind::independent:
       return std::make_unique<Independent>(relations.rows);
     case DependenceKind::blocks:
-      return make_blocks(block_tensor(relations.labels).to(device),
-                         {.correlation =
-                              request.correlation.value_or(BlockCorrelation::per_block),
-                          .columns = columns});
+      return make_blocks(
+          block_tensor(relations.labels).to(device),
+          {.correlation = request.correlation.value_or(BlockCorrelation::per_block),
+           .columns = columns});
     case DependenceKind::relationship:
       if (relations.components.defined()) {
         return with_source(request.components, [&] {

@@ -32,7 +32,7 @@ namespace {
 // and the number of members of each part, `map` the flow of all rows where there is
 // one, and the names of their tensors begin with `part1.`, `part2.`, ..., `map.`.
 // Format 6 is as 5, with flows that have the key `latent_map`, a dependence that has
-// the key `latents` (so many times the parameters), a standardisation with normal
+// the key `latents` (the parameters of each latent), a standardisation with normal
 // scores or bounds of columns, or the key `row_parts`, as `parts`, with tensors
 // `row_part1.`, ....
 constexpr std::int64_t kFormatOfOneMember = 1;

@@ -15,6 +15,7 @@
 #include "kinflow/core/log.h"
 #include "kinflow/core/random.h"
 #include "kinflow/core/size.h"
+#include "kinflow/core/tensor_numbers.h"
 #include "kinflow/train/group_draws.h"
 #include "kinflow/train/share_information.h"
 
@@ -119,9 +120,8 @@ class MemberParts {
 
   /// The same with errors of all covariances.
   LatentParts parts_with_errors(const Way& way, Random& random) const {
-    auto numbers = at::empty({columns_, columns_, std::ssize(diagonals_)}, at::kDouble);
-    auto* out = numbers.data_ptr<double>();
-    for (std::int64_t i = 0; i < numbers.numel(); ++i) out[i] = random.normal();
+    const auto numbers =
+        normal_numbers({columns_, columns_, std::ssize(diagonals_)}, random);
     const auto errors = at::matmul(error_roots_, numbers.unsqueeze(-1)).squeeze(-1);
     auto all = diagonals_;
     for (std::size_t i = 0; i < all.size(); ++i) {

@@ -16,7 +16,7 @@ namespace kinflow {
 /// every two columns, with 95% intervals. docs/model.md says how, docs/architecture.md
 /// lists the keys. Nothing is added where rows are independent or unstructured; what
 /// fails is a warning.
-/// @param fitted  with the law of the rows
+/// @param fitted  of the rows
 /// @param rows    training rows, whose contexts and times serve
 void add_shared_parts(const FittedDependence& fitted, const FitRequest& request,
                       const TableRows& rows, Model& model, Logger& logger);

@@ -26,6 +26,7 @@
 #include "kinflow/flow/fused_flow.h"
 #include "kinflow/train/cuda_backend.h"
 #include "kinflow/train/folded_training.h"
+#include "kinflow/train/row_flows.h"
 #include "kinflow/train/run_folder.h"
 #include "kinflow/train/sweep_folder.h"
 #include "kinflow/train/tensor_file.h"
@@ -73,7 +74,10 @@ std::int64_t replicas_of(const FitRequest& request) {
   const auto values = request.train.schedule == Schedule::grid
                           ? static_cast<std::int64_t>(request.train.grid.size())
                           : 1;
-  return values * request.replicas.count;
+  const auto count = values * request.replicas.count;
+  return request.row_flows
+             ? count + requests_of_row_flows({request}).front().replicas.count
+             : count;
 }
 
 // Groups in the order of their first runs. All tables are read here once, so that a

@@ -121,11 +121,11 @@ TEST(Restarts, ThatEndWellAreCountedAndNoWarning) {
   const TemporaryFolder folder;
   const auto& files = SharedFiles::get();
   const auto path = folder.path("run");
-  const auto outcome = run(Arguments{"fit", files.blocks + "/train.csv", "--group",
-                                     "group", "--valid", files.blocks + "/valid.csv",
-                                     "--learning-rate", "0.01,10", "--normal-scores", "no",
-                                     "--out", path} +
-                           small_fit({"--replicas", "2"}, "10"));
+  const auto outcome =
+      run(Arguments{"fit", files.blocks + "/train.csv", "--group", "group", "--valid",
+                    files.blocks + "/valid.csv", "--learning-rate", "0.01,10",
+                    "--normal-scores", "no", "--out", path} +
+          small_fit({"--replicas", "2"}, "10"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_FALSE(holds(outcome.err, "diverged")) << outcome.err;
   EXPECT_FALSE(holds(outcome.err, "warning")) << outcome.err;

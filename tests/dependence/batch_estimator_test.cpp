@@ -5,7 +5,7 @@
 #include "kinflow/core/workers.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/row_matrix.h"
-#include "oracle.h"
+#include "problems.h"
 
 namespace kinflow {
 namespace {

@@ -2,7 +2,7 @@
 #include "kinflow/dependence/block_replica.h"
 
 #include "kinflow/core/error.h"
-#include "oracle.h"
+#include "problems.h"
 
 namespace kinflow {
 namespace {

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "kinflow/dependence/per_latent.h"
-#include "oracle.h"
+#include "problems.h"
 
 namespace kinflow {
 namespace {

@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "golden.h"
-#include "oracle.h"
+#include "problems.h"
 
 namespace kinflow {
 namespace {

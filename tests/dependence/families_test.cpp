@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kinflow/core/error.h"
-#include "oracle.h"
+#include "problems.h"
 
 namespace kinflow {
 namespace {

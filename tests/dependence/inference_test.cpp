@@ -6,7 +6,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/p_value.h"
-#include "oracle.h"
+#include "problems.h"
 
 namespace kinflow {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kinflow/dependence/iterative_relationship.h"
-#include "oracle.h"
+#include "problems.h"
 
 namespace kinflow {
 

@@ -1,7 +1,7 @@
 // Likelihood curves of one parameter: optima of known curves.
 #include "kinflow/dependence/likelihood_curve.h"
 
-#include "oracle.h"
+#include "problems.h"
 
 namespace kinflow {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/dependence/relationship_matrices.h"
-#include "oracle.h"
+#include "problems.h"
 
 namespace kinflow {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/dependence/minimize.h"
-#include "oracle.h"
+#include "problems.h"
 
 namespace kinflow {
 namespace {

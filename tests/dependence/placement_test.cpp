@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kinflow/dependence/spectral_decomposition.h"
-#include "oracle.h"
+#include "problems.h"
 
 namespace kinflow {
 namespace {

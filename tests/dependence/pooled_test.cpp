@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "kinflow/core/error.h"
-#include "oracle.h"
+#include "problems.h"
 
 namespace kinflow {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "tests/data/helpers.h"
-#include "tests/dependence/oracle.h"
+#include "tests/dependence/problems.h"
 
 namespace kinflow {
 namespace {

@@ -1,6 +1,6 @@
 // Results whose bits depend neither on the number of threads nor on other replicas.
 #include "kinflow/core/device.h"
-#include "oracle.h"
+#include "problems.h"
 
 namespace kinflow {
 namespace {

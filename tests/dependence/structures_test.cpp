@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "kinflow/core/error.h"
-#include "oracle.h"
+#include "problems.h"
 
 namespace kinflow {
 namespace {

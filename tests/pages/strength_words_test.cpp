@@ -73,13 +73,20 @@ TEST(StrengthWords, ShowTheEvidenceOfTheChoice) {
                                             {{{"name", "shared"},
                                               {"nll_nats", 2.5},
                                               {"difference", 0.2},
-                                              {"standard_error", 0.05}},
+                                              {"standard_error", 0.05},
+                                              {"is_chosen", false}},
                                              {{"name", "per-latent"},
                                               {"nll_nats", 2.3},
                                               {"difference", 0},
-                                              {"standard_error", 0}}}}};
+                                              {"standard_error", 0},
+                                              {"is_chosen", true}},
+                                             {{"name", "per-block"},
+                                              {"nll_nats", 2.4},
+                                              {"difference", 0.1},
+                                              {"standard_error", 0.02},
+                                              {"is_chosen", false}}}}};
   const auto section = dependence_choice_section(record);
-  ASSERT_EQ(section["rows"].size(), 2U);
+  ASSERT_EQ(section["rows"].size(), 3U);
   EXPECT_EQ(section["rows"][0],
             (nlohmann::json{"one correlation for all", 2.5, 0.2, 0.05, ""}));
   EXPECT_EQ(section["rows"][1], (nlohmann::json{"one correlation for each latent", 2.3,
@@ -92,10 +99,11 @@ TEST(StrengthWords, ShowTheEvidenceOfTheChoice) {
   record["result"]["dependence_choice"] = {
       {"chosen", "parameters that all latents share"},
       {"candidates",
-       {{{"name", "shared"}, {"nll_nats", 2}, {"difference", 0}},
+       {{{"name", "shared"}, {"nll_nats", 2}, {"difference", 0}, {"is_chosen", true}},
         {{"name", "per latent"}, {"nll_nats", 3}, {"difference", 1}}}}};
   const auto by_likelihood = dependence_choice_section(record);
   EXPECT_EQ(by_likelihood["columns"].size(), 4U);
+  EXPECT_EQ(by_likelihood["rows"][0][0], "the same parameters for all latents");
   EXPECT_EQ(by_likelihood["rows"][0].back(), "yes");
 
   for (const char* broken :

@@ -206,7 +206,7 @@ async function pressLoci(page) {
   return wrong;
 }
 
-// Frames while the wheel moves through the page, of at most so many pixels.
+// Frames while the wheel moves through the page, of at most `most` pixels.
 async function scroll(page) {
   await page.evaluate(() => {
     document.documentElement.style.scrollBehavior = 'auto';

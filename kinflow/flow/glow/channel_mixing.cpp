@@ -5,15 +5,13 @@
 
 #include <vector>
 
+#include "kinflow/core/tensor_numbers.h"
+
 namespace kinflow {
 namespace {
 
 at::Tensor random_orthogonal(std::int64_t size, Random& random) {
-  const auto matrix = at::empty({size, size}, at::kDouble);
-  for (std::int64_t i = 0; i < matrix.numel(); ++i) {
-    matrix.data_ptr<double>()[i] = random.normal();
-  }
-  return std::get<0>(at::linalg_qr(matrix));
+  return std::get<0>(at::linalg_qr(normal_numbers({size, size}, random)));
 }
 
 at::Tensor diagonals(const at::Tensor& matrices) { return matrices.diagonal(0, 1, 2); }

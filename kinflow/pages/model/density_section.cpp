@@ -9,6 +9,7 @@
 
 #include "kinflow/core/random.h"
 #include "kinflow/core/size.h"
+#include "kinflow/core/tensor_numbers.h"
 #include "kinflow/evaluate/sample.h"
 #include "kinflow/pages/model/density_maps.h"
 #include "kinflow/pages/model/model_sections.h"
@@ -169,9 +170,7 @@ nlohmann::json pairs_section(const Model& model, const RunSample& sample,
 at::Tensor draw_rows(const Model& model, const TableRows& rows, std::int64_t count) {
   const auto members = model.row_members();
   Random random(kDrawSeed, stream(Purpose::draws));
-  auto latents = at::empty({count, std::ssize(model.columns)}, at::kDouble);
-  auto* latent = latents.data_ptr<double>();
-  for (std::int64_t i = 0; i < latents.numel(); ++i) latent[i] = random.normal();
+  const auto latents = normal_numbers({count, std::ssize(model.columns)}, random);
   auto source = at::empty({count}, at::kLong);
   auto* member = source.data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < count; ++i)

@@ -14,6 +14,7 @@
 #include "kinflow/pages/model/model_sections.h"
 #include "kinflow/pages/packed_numbers.h"
 #include "kinflow/pages/record_lookup.h"
+#include "kinflow/train/group_draws.h"
 
 namespace kinflow {
 namespace {
@@ -142,14 +143,6 @@ nlohmann::json latent_pairs(const at::Tensor& latents, const TableRows& rows,
           {"marginals", marginals}, {"numbers", numbers}};
 }
 
-// Normal scores of the ranks of every column.
-at::Tensor normal_scores(const at::Tensor& data) {
-  const auto rows = static_cast<double>(data.size(0));
-  const auto ranks =
-      data.argsort(std::int64_t{0}).argsort(std::int64_t{0}).to(at::kDouble);
-  return at::special_ndtri((ranks + 0.5) / rows);
-}
-
 /// Sums over pairs of rows in a bin of their correlation.
 struct PairBin {
   double model = 0, before = 0, after = 0, pairs = 0;
@@ -238,7 +231,7 @@ nlohmann::json adjusted_section(const Model& model, const RunSample& sample,
   auto weights = at::where(whitened.covariance > kLeastRelated, whitened.covariance,
                            at::zeros_like(whitened.covariance));
   weights.fill_diagonal_(0);
-  const auto scores = normal_scores(sample.related.rows.data);
+  const auto scores = normal_scores_among(sample.related.rows.data);
   auto columns = nlohmann::json::array();
   before = after = 0;
   for (std::int64_t c = 0; c < latents.size(1); ++c) {

@@ -193,10 +193,6 @@ void check_table(const RunRecord& run, const std::string& table) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // InputError where some are missing.
 HeldOutScores read_all_held_out(const RunRecord& run, const Model& model) {
   const auto path = run.file("held_out.csv");

@@ -58,15 +58,15 @@ double profile_likelihood(const Dependence& law, double parameter,
 
 // log p of latents for values of the one parameter, less its maximum. Groups all have
 // the same.
-struct LikelihoodCurve {
+struct ProfileCurve {
   std::vector<double> at, log_likelihood;
   double best = 0;
 };
 
-LikelihoodCurve likelihood_curve(const Dependence& law, const at::Tensor& latents) {
+ProfileCurve profile_curve(const Dependence& law, const at::Tensor& latents) {
   const auto ones = at::ones({latents.size(0), 1}, at::kDouble);
   const auto with_ones = at::cat({latents, ones}, 1).unsqueeze(0);
-  LikelihoodCurve curve;
+  ProfileCurve curve;
   constexpr int kPoints = 99;
   for (int i = 1; i <= kPoints; ++i) {
     curve.at.push_back(i / (kPoints + 1.0));
@@ -103,7 +103,7 @@ nlohmann::json likelihood_section(const Model& model, const RunSample& sample) {
   const bool are_blocks = model.dependence.kind == DependenceKind::blocks;
   if (law.parameter_count() < 1 || (law.parameter_count() > 1 && !are_blocks))
     return {};
-  const auto curve = likelihood_curve(law, held_out_latents(model, sample.related));
+  const auto curve = profile_curve(law, held_out_latents(model, sample.related));
   auto values = nlohmann::json::array();
   for (const double value : curve.log_likelihood) values.push_back(rounded(value, 6));
   const bool is_lambda = !are_blocks;

@@ -23,7 +23,7 @@ std::vector<LatentScale> latent_scales(const GlowOptions& flow);
 /// All positions of a channel of a scale are one group.
 LatentGroups latent_groups(const GlowOptions& flow);
 
-/// The law of images of people: `shared`, `per_block` (for each person), or
+/// How images of people depend: `shared`, `per_block` (for each person), or
 /// `per_latent` (for each of the latent_groups()). @param person  [n] int64
 std::unique_ptr<Dependence> make_image_law(const at::Tensor& person,
                                            BlockCorrelation correlation,
