@@ -3,9 +3,8 @@ JOBS ?= 2
 BUILD := build/release
 DEMO_OUT ?= demo
 
-PACKAGES := g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas-dev \
-            liblapacke-dev libcli11-dev nlohmann-json3-dev libfmt-dev libpng-dev \
-            libjpeg-dev libgtest-dev zlib1g-dev
+PACKAGES := g++ cmake ninja-build ccache libopenblas-dev liblapacke-dev libcli11-dev \
+            nlohmann-json3-dev libfmt-dev libpng-dev libjpeg-dev libgtest-dev zlib1g-dev
 
 .PHONY: demo test build tool configure setup test-sanitize test-threads fuzz \
         check-all bench bench-peers format clean

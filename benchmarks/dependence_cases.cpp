@@ -1,10 +1,9 @@
 // Inputs and structures.
 #include "dependence_cases.h"
 
-#include <ATen/ATen.h>
-
 #include <cmath>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/families.h"
 #include "kinflow/dependence/gaussian_time.h"
@@ -60,25 +59,25 @@ CompressedRows grid(std::int64_t rows) {
 
 }  // namespace
 
-at::Tensor normal(at::IntArrayRef shape, Random& random) {
-  at::Tensor result = at::empty(shape, at::kDouble);
+Array normal(nd::IntArrayRef shape, Random& random) {
+  Array result = nd::empty(shape, nd::kDouble);
   for (std::int64_t i = 0; i < result.numel(); ++i) {
     result.data_ptr<double>()[i] = random.normal();
   }
   return result;
 }
 
-at::Tensor full_rank_relationship(std::int64_t rows, Random& random) {
-  const at::Tensor factor = normal({rows, rows}, random);
-  return at::mm(factor, factor.t()) / static_cast<double>(rows);
+Array full_rank_relationship(std::int64_t rows, Random& random) {
+  const Array factor = normal({rows, rows}, random);
+  return nd::mm(factor, factor.t()) / static_cast<double>(rows);
 }
 
-at::Tensor genetic_relationship(std::int64_t rows, Random& random) {
-  const at::Tensor population = at::arange(rows, at::kLong).remainder(5);
-  at::Tensor scores = normal({rows, kMarkers}, random);
+Array genetic_relationship(std::int64_t rows, Random& random) {
+  const Array population = nd::arange(rows, nd::kLong).remainder(5);
+  Array scores = normal({rows, kMarkers}, random);
   scores += 0.3 * normal({5, kMarkers}, random).index_select(0, population);
   scores -= scores.mean(0, /*keepdim=*/true);
-  return at::mm(scores, scores.t()).div_(static_cast<double>(kMarkers));
+  return nd::mm(scores, scores.t()).div_(static_cast<double>(kMarkers));
 }
 
 std::vector<Structure> structures() {
@@ -86,19 +85,19 @@ std::vector<Structure> structures() {
   return {
       {"blocks of 5", large,
        [](std::int64_t rows, Random&) -> MakeLaw {
-         const at::Tensor labels = at::arange(rows, at::kLong).floor_divide(5);
+         const Array labels = nd::arange(rows, nd::kLong).floor_divide(5);
          return [=] { return std::make_unique<Blocks>(labels); };
        }},
       {"dense",
        {500, 1000, 2000, 5000},
        [](std::int64_t rows, Random& random) -> MakeLaw {
-         const at::Tensor matrix = full_rank_relationship(rows, random);
+         const Array matrix = full_rank_relationship(rows, random);
          return [=] { return std::make_unique<Relationship>(matrix); };
        }},
       {"low rank, k = 40",
        {10000, 50000, 200000, 500000},
        [](std::int64_t rows, Random& random) -> MakeLaw {
-         const at::Tensor components = normal({rows, kRank}, random);
+         const Array components = normal({rows, kRank}, random);
          return [=] {
            return std::make_unique<Relationship>(
                decompose_factor(principal_component_factor(components)));
@@ -119,7 +118,7 @@ std::vector<Structure> structures() {
       {"iterative, dense",
        {2000, 4000, 8000, 16000},
        [](std::int64_t rows, Random& random) -> MakeLaw {
-         const at::Tensor matrix = genetic_relationship(rows, random);
+         const Array matrix = genetic_relationship(rows, random);
          return [=] {
            return std::make_unique<IterativeRelationship>(
                std::make_shared<DenseRelationshipOperator>(matrix));
@@ -135,20 +134,20 @@ std::vector<Structure> structures() {
        }},
       {"Markov time", large,
        [](std::int64_t rows, Random& random) -> MakeLaw {
-         const at::Tensor gaps = normal({rows}, random).abs();
+         const Array gaps = normal({rows}, random).abs();
          return
              [times = gaps.cumsum(0)] { return std::make_unique<MarkovTime>(times); };
        }},
       {"Gaussian time",
        {250, 500, 1000, 2000},
        [](std::int64_t rows, Random& random) -> MakeLaw {
-         const at::Tensor gaps = normal({rows}, random).abs();
+         const Array gaps = normal({rows}, random).abs();
          return
              [times = gaps.cumsum(0)] { return std::make_unique<GaussianTime>(times); };
        }},
       {"sum of families and blocks", large,
        [](std::int64_t rows, Random&) -> MakeLaw {
-         const at::Tensor order = at::arange(rows, at::kLong);
+         const Array order = nd::arange(rows, nd::kLong);
          const std::vector<SumPart> parts = {block_rows(order.floor_divide(4)),
                                              block_rows(order.floor_divide(8))};
          return [=] { return std::make_unique<RelationshipSum>(parts); };
@@ -158,7 +157,7 @@ std::vector<Structure> structures() {
        [](std::int64_t rows, Random& random) -> MakeLaw {
          const std::vector<SumPart> parts = {
              full_rank_relationship(rows, random),
-             block_rows(at::arange(rows, at::kLong).floor_divide(5))};
+             block_rows(nd::arange(rows, nd::kLong).floor_divide(5))};
          return [=] { return std::make_unique<RelationshipSum>(parts); };
        }},
       {"unstructured",

@@ -1,14 +1,13 @@
 // Dependence structures of any number of rows, to measure.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/dependence.h"
 
@@ -27,12 +26,12 @@ struct Structure {
 std::vector<Structure> structures();
 
 /// Independent standard normal numbers.
-at::Tensor normal(at::IntArrayRef shape, Random& random);
+Array normal(nd::IntArrayRef shape, Random& random);
 /// A relationship matrix [n, n] without structure.
-at::Tensor full_rank_relationship(std::int64_t rows, Random& random);
+Array full_rank_relationship(std::int64_t rows, Random& random);
 /// Z Z'/m of standard normal markers with a frequency of their own in each of five
 /// populations: four eigenvalues stand out.
 inline constexpr std::int64_t kMarkers = 4000;
-at::Tensor genetic_relationship(std::int64_t rows, Random& random);
+Array genetic_relationship(std::int64_t rows, Random& random);
 
 }  // namespace kinflow

@@ -10,7 +10,6 @@
 //
 // One core, 10 latent columns, batches of 256 rows. Every case runs in a process of its
 // own, so that its peak memory is its own.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <lapacke.h>
 
@@ -25,6 +24,7 @@
 #include <vector>
 
 #include "dependence_cases.h"
+#include "kinflow/array/array.h"
 #include "kinflow/core/device.h"
 #include "kinflow/dependence/iterative_relationship.h"
 #include "kinflow/dependence/relationship.h"
@@ -53,12 +53,12 @@ struct Cost {
 };
 
 /// Distinct rows, one of each of as many equal parts.
-at::Tensor some_rows(std::int64_t rows, std::int64_t count, Random& random) {
+Array some_rows(std::int64_t rows, std::int64_t count, Random& random) {
   std::vector<std::int64_t> members;
   for (std::int64_t j = 0; j < count; ++j) {
     members.push_back(rows * j / count + random.below(rows / count));
   }
-  return at::tensor(members, at::kLong);
+  return nd::tensor(members, nd::kLong);
 }
 
 Cost measure(const Structure& structure, std::int64_t rows) {
@@ -68,10 +68,10 @@ Cost measure(const Structure& structure, std::int64_t rows) {
   const MakeLaw make = structure.prepare(rows, random);
   std::unique_ptr<Dependence> law;
   cost.set_up_seconds = seconds_of([&] { law = make(); });
-  const at::Tensor latents = normal({1, rows, kColumns}, random);
+  const Array latents = normal({1, rows, kColumns}, random);
   // Parameters move as they do in training, so that nothing is kept from step to step.
-  at::Tensor unconstrained =
-      law->to_unconstrained(at::full({1, law->parameter_count()}, 0.4, at::kDouble));
+  Array unconstrained =
+      law->to_unconstrained(nd::full({1, law->parameter_count()}, 0.4, nd::kDouble));
   const auto next_parameters = [&] {
     unconstrained.select(1, 0) += 1e-3;
     return law->from_unconstrained(unconstrained);
@@ -79,7 +79,7 @@ Cost measure(const Structure& structure, std::int64_t rows) {
   std::vector<double> times;
   for (int i = 0; i < 3; ++i) {
     times.push_back(seconds_of([&] {
-      const at::Tensor parameters = next_parameters();
+      const Array parameters = next_parameters();
       law->log_density(parameters, latents);
       law->precision_times(parameters, latents);
       law->parameter_gradient(parameters, latents);
@@ -91,9 +91,9 @@ Cost measure(const Structure& structure, std::int64_t rows) {
   const std::int64_t batch = std::min(kBatch, rows);
   times.clear();
   for (int i = 0; i < 21; ++i) {
-    const at::Tensor chosen = some_rows(rows, batch, random);
-    const at::Tensor fresh = normal({1, batch, kColumns}, random);
-    const at::Tensor parameters = next_parameters();
+    const Array chosen = some_rows(rows, batch, random);
+    const Array fresh = normal({1, batch, kColumns}, random);
+    const Array parameters = next_parameters();
     times.push_back(seconds_of([&] {
       memory->update(chosen, fresh);
       memory->precision_rows(parameters, chosen);
@@ -110,10 +110,10 @@ Cost measure(const Structure& structure, std::int64_t rows) {
 Cost measure_lapack() {
   set_threads(1);
   Random random(2);
-  const at::Tensor matrix = full_rank_relationship(kLapackRows, random);
+  const Array matrix = full_rank_relationship(kLapackRows, random);
   double bare = std::numeric_limits<double>::infinity(), ours = bare;
   for (int i = 0; i < 2; ++i) {
-    at::Tensor vectors = matrix.clone(), values = at::empty({kLapackRows}, at::kDouble);
+    Array vectors = matrix.clone(), values = nd::empty({kLapackRows}, nd::kDouble);
     bare = std::min(bare, processor_seconds_of([&] {
                       LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', kLapackRows,
                                      vectors.data_ptr<double>(), kLapackRows,
@@ -139,18 +139,18 @@ struct Comparison {
 Comparison compare_with_decomposition(std::int64_t rows, bool is_float32) {
   set_threads(1);
   Random random(3);
-  const at::Tensor matrix = genetic_relationship(rows, random);
-  const at::Tensor right = normal({rows, kColumns}, random);
+  const Array matrix = genetic_relationship(rows, random);
+  const Array right = normal({rows, kColumns}, random);
   Comparison result;
   std::unique_ptr<IterativeRelationship> law;
-  const at::Tensor stored = is_float32 ? matrix.to(at::kFloat) : matrix;
+  const Array stored = is_float32 ? matrix.to(nd::kFloat) : matrix;
   result.set_up_seconds = seconds_of([&] {
     law = std::make_unique<IterativeRelationship>(
         std::make_shared<DenseRelationshipOperator>(stored));
   });
   result.solution_seconds = seconds_of([&] {
     result.iterations = static_cast<double>(
-        law->solve(right, at::full({kColumns}, kLambda, at::kDouble), 1e-8).iterations);
+        law->solve(right, nd::full({kColumns}, kLambda, nd::kDouble), 1e-8).iterations);
   });
   const LogDetEstimate estimate = law->log_det_estimate(kLambda);
   result.log_det = estimate.value;
@@ -161,7 +161,7 @@ Comparison compare_with_decomposition(std::int64_t rows, bool is_float32) {
       seconds_of([&] { exact = std::make_unique<Relationship>(matrix); });
   result.true_error =
       std::abs(estimate.value -
-               exact->log_det(at::full({1, 1}, kLambda, at::kDouble)).item<double>());
+               exact->log_det(nd::full({1, 1}, kLambda, nd::kDouble)).item<double>());
   return result;
 }
 

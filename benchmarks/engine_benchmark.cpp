@@ -3,12 +3,11 @@
 //     benchmark_engine [--benchmark_filter=REGEX]
 //
 // One thread.
-#include <ATen/ATen.h>
 #include <benchmark/benchmark.h>
-#include <c10/core/GradMode.h>
 
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/device.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/flow/density.h"
@@ -20,14 +19,13 @@ namespace kinflow {
 namespace {
 
 void spline_forward_of_batch(benchmark::State& state) {
-  const c10::NoGradGuard no_grad;
   const FlowOptions options = small_spline_flow();
   const std::int64_t count = spline_parameter_count(options.bins),
                      rows = state.range(0);
   Random random(5);
-  const at::Tensor inputs = standard_normal_rows(rows, 1, at::kFloat, random);
-  const at::Tensor parameters =
-      standard_normal_rows(rows, count, at::kFloat, random).unsqueeze(1);
+  const Array inputs = standard_normal_rows(rows, 1, nd::kFloat, random);
+  const Array parameters =
+      standard_normal_rows(rows, count, nd::kFloat, random).unsqueeze(1);
   for (auto _ : state) {
     benchmark::DoNotOptimize(spline_forward(inputs, parameters, options.bound));
   }
@@ -39,8 +37,7 @@ BENCHMARK(spline_forward_of_batch)->Arg(kBatchRows)->Arg(8 * kBatchRows);
 void to_latent(benchmark::State& state, const FlowOptions& options) {
   EndlessTraining training(options, RowsAre::independent);
   training.run_epoch();
-  const c10::NoGradGuard no_grad;
-  const at::Tensor batch = training.rows().narrow(0, 0, kBatchRows).unsqueeze(0);
+  const Array batch = training.rows().narrow(0, 0, kBatchRows).unsqueeze(0);
   for (auto _ : state) benchmark::DoNotOptimize(training.flow().to_latent(batch));
   state.SetItemsProcessed(state.iterations() * kBatchRows);
 }
@@ -72,14 +69,13 @@ BENCHMARK_CAPTURE(epoch, affine, deep_affine_flow(), RowsAre::independent)
     ->Unit(benchmark::kMillisecond);
 
 void adamax_step(benchmark::State& state, const FlowOptions& options) {
-  const c10::NoGradGuard no_grad;
   Flow flow(options, {0});
   Adamax optimizer(flow.values());
   Random random(6);
-  const at::Tensor gradient =
-      standard_normal_rows(1, flow.values().size(1), at::kFloat, random);
-  const at::Tensor rate = at::full({1, 1}, 1e-6, at::kFloat);
-  const at::Tensor active = at::ones({1, 1}, at::kBool);
+  const Array gradient =
+      standard_normal_rows(1, flow.values().size(1), nd::kFloat, random);
+  const Array rate = nd::full({1, 1}, 1e-6, nd::kFloat);
+  const Array active = nd::ones({1, 1}, nd::kBool);
   for (auto _ : state) {
     optimizer.step(flow.values(), gradient, rate, flow.decay_mask(), active);
   }
@@ -93,12 +89,12 @@ void blocks_memory_step(benchmark::State& state) {
   const Blocks law(plane_training_rows().blocks);
   Random random(7);
   const auto memory = law.make_memory();
-  memory->reset(standard_normal_rows(kEpochRows, 2, at::kFloat, random).unsqueeze(0));
-  const at::Tensor rows =
-      at::tensor(random.permutation(kEpochRows)).narrow(0, 0, kBatchRows);
-  const at::Tensor latents =
-      standard_normal_rows(kBatchRows, 2, at::kFloat, random).unsqueeze(0);
-  const at::Tensor parameters = at::full({1, law.parameter_count()}, 0.3, at::kDouble);
+  memory->reset(standard_normal_rows(kEpochRows, 2, nd::kFloat, random).unsqueeze(0));
+  const Array rows =
+      nd::tensor(random.permutation(kEpochRows)).narrow(0, 0, kBatchRows);
+  const Array latents =
+      standard_normal_rows(kBatchRows, 2, nd::kFloat, random).unsqueeze(0);
+  const Array parameters = nd::full({1, law.parameter_count()}, 0.3, nd::kDouble);
   for (auto _ : state) {
     memory->update(rows, latents);
     benchmark::DoNotOptimize(memory->precision_rows(parameters, rows));

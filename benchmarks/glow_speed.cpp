@@ -1,7 +1,6 @@
 // Training of Glow flows: images a second, the loss of the first steps and the memory
 // held, as one line of JSON. On a CPU seconds are those of the processor.
 // benchmarks/glow_speed.py runs it in turns with PyTorch.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "benchmarks/measure.h"
+#include "kinflow/array/array.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/random.h"
 #include "kinflow/flow/cuda_backend.h"
@@ -29,8 +29,8 @@ struct Choice {
 };
 
 // Smooth pictures: random waves with a little noise, images of the same person alike.
-at::Tensor smooth_images(std::int64_t count, std::int64_t side) {
-  const auto images = at::empty({count, 3, side, side}, at::kByte);
+Array smooth_images(std::int64_t count, std::int64_t side) {
+  const auto images = nd::empty({count, 3, side, side}, nd::kByte);
   auto* pixel = images.data_ptr<std::uint8_t>();
   for (std::int64_t image = 0; image < count; ++image) {
     Random random(1, static_cast<std::uint64_t>(image));
@@ -52,7 +52,7 @@ nlohmann::json measure(const Choice& choice) {
   const auto device = find_device(choice.device);
   const std::int64_t count = 32 * choice.batch;
   ImageRows rows{.pixels = smooth_images(count, choice.side)};
-  if (choice.people > 0) rows.person = at::arange(count) % choice.people;
+  if (choice.people > 0) rows.person = nd::arange(count) % choice.people;
   const auto before = free_device_memory();
   ImageTrainer trainer(
       rows,

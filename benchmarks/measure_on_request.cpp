@@ -8,11 +8,8 @@
 //                         is the seconds of one step, or of one row. See works().
 //
 // One thread; seconds are those of the processor.
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <cblas.h>
 #include <fmt/format.h>
-#include <torch/version.h>
 
 #include <cstdio>
 #include <exception>
@@ -24,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/version.h"
@@ -73,7 +71,7 @@ class BareProducts {
     widths.push_back(half * (is_spline ? 3 * options.bins - 1 : 2));
     Random random(3);
     const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
-      return standard_normal_rows(rows, columns, at::kFloat, random);
+      return standard_normal_rows(rows, columns, nd::kFloat, random);
     };
     for (std::int64_t layer = 0; layer < options.layers; ++layer) {
       for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
@@ -110,14 +108,14 @@ class BareProducts {
 
   struct Linear {
     int in, out;
-    at::Tensor inputs, weights, output_gradient;
-    at::Tensor outputs, weight_gradient, input_gradient;
+    Array inputs, weights, output_gradient;
+    Array outputs, weight_gradient, input_gradient;
   };
 
   /// result [rows, columns] = left right, either of them transposed.
   static void multiply(CBLAS_TRANSPOSE left_is, CBLAS_TRANSPOSE right_is, int rows,
-                       int columns, int inner, const at::Tensor& left,
-                       const at::Tensor& right, at::Tensor& result) {
+                       int columns, int inner, const Array& left, const Array& right,
+                       Array& result) {
     cblas_sgemm(CblasRowMajor, left_is, right_is, rows, columns, inner, 1,
                 left.data_ptr<float>(), static_cast<int>(left.size(1)),
                 right.data_ptr<float>(), static_cast<int>(right.size(1)), 0,
@@ -128,8 +126,7 @@ class BareProducts {
 };
 
 /// The same flow with other arithmetic.
-Flow with_type(const Flow& flow, at::ScalarType type) {
-  const c10::NoGradGuard no_grad;
+Flow with_type(const Flow& flow, nd::ScalarType type) {
   Flow result(flow.options(), {0}, type);
   result.values().copy_(flow.values());
   return result;
@@ -140,20 +137,20 @@ class Side {
   Side() {
     for (int i = 0; i < kFirstEpochs; ++i) spline_.run_epoch();
     affine_.run_epoch();
-    flow_ = std::make_unique<Flow>(with_type(spline_.flow(), at::kFloat));
-    double_flow_ = std::make_unique<Flow>(with_type(spline_.flow(), at::kDouble));
+    flow_ = std::make_unique<Flow>(with_type(spline_.flow(), nd::kFloat));
+    double_flow_ = std::make_unique<Flow>(with_type(spline_.flow(), nd::kDouble));
   }
 
   std::map<std::string, Work> works() {
     const auto epochs = [](EndlessTraining& training) {
       return Work{kEpochBatches, [&] { training.run_epoch(); }};
     };
-    const auto score = [](const Flow& flow, const at::Tensor& rows) {
+    const auto score = [](const Flow& flow, const Array& rows) {
       return Work{kScoredRows, [&flow, rows] { row_log_density(flow, rows, {}); }};
     };
     const auto sample = [this](const Flow& flow) {
       return Work{kScoredRows, [&] {
-                    const at::Tensor latents = standard_normal_rows(
+                    const Array latents = standard_normal_rows(
                         kScoredRows, 2, flow.values().scalar_type(), random_);
                     all_data(flow, latents.unsqueeze(0), {});
                   }};
@@ -164,7 +161,7 @@ class Side {
             {"products-spline", {1, [this] { spline_products_.run(); }}},
             {"products-affine", {1, [this] { affine_products_.run(); }}},
             {"score-float32", score(*flow_, scored_rows_)},
-            {"score-float64", score(*double_flow_, scored_rows_.to(at::kDouble))},
+            {"score-float64", score(*double_flow_, scored_rows_.to(nd::kDouble))},
             {"sample-float32", sample(*flow_)},
             {"sample-float64", sample(*double_flow_)}};
   }
@@ -172,8 +169,8 @@ class Side {
   /// NAME-rows (training), NAME-values (weights) and NAME-density (of the training
   /// rows) of the spline and the affine flow, and scored-rows.
   void write(const std::string& folder) const {
-    const auto save = [&](const std::string& name, const at::Tensor& tensor) {
-      const at::Tensor numbers = tensor.contiguous();
+    const auto save = [&](const std::string& name, const Array& tensor) {
+      const Array numbers = tensor.contiguous();
       write_file_atomically(
           folder + "/" + name,
           {static_cast<const char*>(numbers.data_ptr()), numbers.nbytes()});
@@ -195,7 +192,7 @@ class Side {
   EndlessTraining affine_{deep_affine_flow(), RowsAre::independent};
   BareProducts spline_products_{small_spline_flow()};
   BareProducts affine_products_{deep_affine_flow()};
-  at::Tensor scored_rows_ = plane_rows(kScoredRows);
+  Array scored_rows_ = plane_rows(kScoredRows);
   std::unique_ptr<Flow> flow_, double_flow_;
   Random random_{4, stream(Purpose::draws)};
 };
@@ -205,8 +202,8 @@ std::string about() {
   std::istringstream blas(openblas_get_config());
   std::string name, number;
   blas >> name >> number;
-  return fmt::format("kinflow {}; {} {}; LibTorch {}; {} {} ({})", version(), kCompiler,
-                     __VERSION__, TORCH_VERSION, name, number, openblas_get_corename());
+  return fmt::format("kinflow {}; {} {}; {} {} ({})", version(), kCompiler, __VERSION__,
+                     name, number, openblas_get_corename());
 }
 
 void answer_requests() {

@@ -1,11 +1,10 @@
 // Simulation of the rows, and trainers around them.
 #include "speed_problems.h"
 
-#include <ATen/ATen.h>
-
 #include <cmath>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/data/simulate.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/independent.h"
@@ -15,8 +14,8 @@ namespace {
 
 constexpr std::int64_t kValidRows = 64;
 
-at::Tensor standardised(const at::Tensor& rows) {
-  return ((rows - rows.mean(0)) / rows.std(0)).to(at::kFloat).contiguous();
+Array standardised(const Array& rows) {
+  return ((rows - rows.mean(0)) / rows.std(0)).to(nd::kFloat).contiguous();
 }
 
 }  // namespace
@@ -38,11 +37,11 @@ FlowOptions deep_affine_flow() {
 PlaneRows plane_training_rows() {
   const Simulation simulation =
       simulate({.rows = kEpochRows, .valid_rows = 1, .test_rows = 1});
-  return {.rows = standardised(at::tensor(simulation.train).view({kEpochRows, 2})),
-          .blocks = at::tensor(simulation.block_of_row)};
+  return {.rows = standardised(nd::tensor(simulation.train).view({kEpochRows, 2})),
+          .blocks = nd::tensor(simulation.block_of_row)};
 }
 
-at::Tensor plane_rows(std::int64_t count) {
+Array plane_rows(std::int64_t count) {
   Random random(1, stream(Purpose::simulation));
   std::vector<double> values;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -51,10 +50,10 @@ at::Tensor plane_rows(std::int64_t count) {
     values.push_back(x1);
     values.push_back(x2);
   }
-  return standardised(at::tensor(values).view({count, 2}));
+  return standardised(nd::tensor(values).view({count, 2}));
 }
 
-at::Tensor chained_rows(std::int64_t count, std::int64_t columns) {
+Array chained_rows(std::int64_t count, std::int64_t columns) {
   Random random(2, stream(Purpose::simulation));
   std::vector<double> values;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -64,12 +63,12 @@ at::Tensor chained_rows(std::int64_t count, std::int64_t columns) {
       values.push_back(last);
     }
   }
-  return standardised(at::tensor(values).view({count, columns}));
+  return standardised(nd::tensor(values).view({count, columns}));
 }
 
-at::Tensor standard_normal_rows(std::int64_t rows, std::int64_t columns,
-                                at::ScalarType type, Random& random) {
-  at::Tensor result = at::empty({rows, columns}, at::kDouble);
+Array standard_normal_rows(std::int64_t rows, std::int64_t columns, nd::ScalarType type,
+                           Random& random) {
+  Array result = nd::empty({rows, columns}, nd::kDouble);
   auto* out = result.data_ptr<double>();
   for (std::int64_t i = 0; i < result.numel(); ++i) out[i] = random.normal();
   return result.to(type);
@@ -94,7 +93,7 @@ EndlessTraining::EndlessTraining(const FlowOptions& options, RowsAre rows_are)
       law_ = std::make_unique<Blocks>(plane.blocks);
     }
   }
-  const at::Tensor start = at::full({1, law_->parameter_count()}, 0.3, at::kDouble);
+  const Array start = nd::full({1, law_->parameter_count()}, 0.3, nd::kDouble);
   // Rows that are trained on: a long training never gets worse on them.
   trainer_ = std::make_unique<Trainer>(
       *flow_, *law_,

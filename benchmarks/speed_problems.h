@@ -1,11 +1,10 @@
 // The flows, data and trainings that measurements of speed have in common.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <memory>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/dependence.h"
 #include "kinflow/flow/flow.h"
@@ -23,19 +22,19 @@ FlowOptions deep_affine_flow();
 
 /// An epoch's rows, simulated as the paper does it, standardised.
 struct PlaneRows {
-  at::Tensor rows;    ///< [kEpochRows, 2] float32
-  at::Tensor blocks;  ///< [kEpochRows] int64, the block of each row
+  Array rows;    ///< [kEpochRows, 2] float32
+  Array blocks;  ///< [kEpochRows] int64, the block of each row
 };
 PlaneRows plane_training_rows();
 /// Independent rows of the same shape, [count, 2] float32, standardised.
-at::Tensor plane_rows(std::int64_t count);
+Array plane_rows(std::int64_t count);
 /// Rows whose every column depends on the one before, [count, columns] float32,
 /// standardised.
-at::Tensor chained_rows(std::int64_t count, std::int64_t columns);
+Array chained_rows(std::int64_t count, std::int64_t columns);
 
 /// Independent standard normal numbers, [rows, columns].
-at::Tensor standard_normal_rows(std::int64_t rows, std::int64_t columns,
-                                at::ScalarType type, Random& random);
+Array standard_normal_rows(std::int64_t rows, std::int64_t columns, nd::ScalarType type,
+                           Random& random);
 
 enum class RowsAre { independent, in_blocks };
 
@@ -49,10 +48,10 @@ class EndlessTraining {
   void run_epoch() { trainer_->run_epoch(); }
   const Flow& flow() const { return *flow_; }
   /// [kEpochRows, p]
-  const at::Tensor& rows() const { return rows_; }
+  const Array& rows() const { return rows_; }
 
  private:
-  at::Tensor rows_;
+  Array rows_;
   std::unique_ptr<Flow> flow_;
   std::unique_ptr<Dependence> law_;
   std::unique_ptr<Trainer> trainer_;

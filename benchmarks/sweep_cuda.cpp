@@ -1,6 +1,5 @@
 // Training steps a second of sweeps on a GPU, by the number of replicas: spline flows
 // of two columns on 10,000 rows in blocks, scored on 5,000 rows after every epoch.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "benchmarks/cuda_ceilings.h"
 #include "benchmarks/measure.h"
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/flow/flow.h"
@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kRows = 10000, kValidRows = 5000, kBatch = 256, kEpochs = 5;
 
 // Blocks whose sizes have a heavy tail, at most 1,000 rows each.
-at::Tensor heavy_tailed_blocks(Random& random) {
+Array heavy_tailed_blocks(Random& random) {
   std::vector<std::int64_t> block;
   for (std::int64_t label = 0; std::ssize(block) < kRows; ++label) {
     const double size = std::round(std::pow(1 - random.uniform(), -2.0));
@@ -32,18 +32,18 @@ at::Tensor heavy_tailed_blocks(Random& random) {
     block.insert(block.end(),
                  static_cast<std::size_t>(std::max<std::int64_t>(count, 1)), label);
   }
-  return at::tensor(block, at::kLong);
+  return nd::tensor(block, nd::kLong);
 }
 
 // A crescent: the second column is a parabola of the first.
-at::Tensor crescent(const at::Tensor& normal) {
+Array crescent(const Array& normal) {
   const auto first = normal.select(1, 0);
-  return at::stack({first, first.square() * 0.5 - 1 + normal.select(1, 1) * 0.37}, 1)
-      .to(at::kCUDA, at::kFloat)
+  return nd::stack({first, first.square() * 0.5 - 1 + normal.select(1, 1) * 0.37}, 1)
+      .to(nd::kCUDA, nd::kFloat)
       .contiguous();
 }
 
-std::vector<std::int64_t> numbers(const at::Tensor& tensor) {
+std::vector<std::int64_t> numbers(const Array& tensor) {
   const auto* data = tensor.data_ptr<std::int64_t>();
   return {data, data + tensor.numel()};
 }
@@ -51,17 +51,17 @@ std::vector<std::int64_t> numbers(const at::Tensor& tensor) {
 struct Problem {
   Blocks law;
   EpochSetup setup;
-  at::Tensor train, valid, orders, rate_factor;
+  Array train, valid, orders, rate_factor;
 
   explicit Problem(Random random) : law(heavy_tailed_blocks(random)) {
-    const auto floats = at::TensorOptions(at::kFloat).device(at::kCUDA);
+    const auto floats = nd::TensorOptions(nd::kFloat).device(nd::kCUDA);
     train = crescent(
-        law.sample(at::full({law.parameter_count()}, 0.6, at::kDouble), 2, random));
-    auto normal = at::empty({kValidRows, 2}, at::kDouble);
+        law.sample(nd::full({law.parameter_count()}, 0.6, nd::kDouble), 2, random));
+    auto normal = nd::empty({kValidRows, 2}, nd::kDouble);
     std::generate_n(normal.data_ptr<double>(), normal.numel(),
                     [&] { return random.normal(); });
     valid = crescent(normal);
-    orders = at::empty({kEpochs, kRows}, floats.dtype(at::kLong));
+    orders = nd::empty({kEpochs, kRows}, floats.dtype(nd::kLong));
     row_orders(1, 0, kEpochs, kRows, orders.data_ptr<std::int64_t>(), nullptr);
     setup.plan = make_plan({.dimension = 2});
     setup.rows = kRows;
@@ -69,7 +69,7 @@ struct Problem {
                     numbers(law.parameter_of_block()), law.parameter_count()};
     for (std::int64_t i = 0; i < kRows; i += kBatch) setup.batch_bounds.push_back(i);
     setup.batch_bounds.push_back(kRows);
-    rate_factor = at::ones({batches()}, floats);
+    rate_factor = nd::ones({batches()}, floats);
   }
   std::int64_t batches() const {
     return static_cast<std::int64_t>(setup.batch_bounds.size()) - 1;
@@ -81,28 +81,28 @@ struct Times {
 };
 
 Times measure(const Problem& problem, std::int64_t replicas) {
-  const auto floats = at::TensorOptions(at::kFloat).device(at::kCUDA);
+  const auto floats = nd::TensorOptions(nd::kFloat).device(nd::kCUDA);
   const std::int64_t k = problem.law.parameter_count();
   std::vector<std::uint64_t> seeds;
   for (std::int64_t i = 0; i < replicas; ++i) {
     seeds.push_back(static_cast<std::uint64_t>(i));
   }
   const Flow flow({.dimension = 2}, seeds);
-  auto values = flow.values().to(at::kCUDA);
-  auto moment = at::zeros_like(values), norm = at::zeros_like(values);
-  const auto mask = flow.decay_mask().to(at::kCUDA);
-  const auto each = [&](at::ScalarType type, double value) {
-    return at::full({replicas}, value, floats.dtype(type));
+  auto values = flow.values().to(nd::kCUDA);
+  auto moment = nd::zeros_like(values), norm = nd::zeros_like(values);
+  const auto mask = flow.decay_mask().to(nd::kCUDA);
+  const auto each = [&](nd::ScalarType type, double value) {
+    return nd::full({replicas}, value, floats.dtype(type));
   };
-  auto steps = each(at::kLong, 0), moves_steps = each(at::kLong, 0);
-  auto skipped = each(at::kLong, 0), nll = each(at::kDouble, 0);
-  const auto rate = each(at::kFloat, 0.01), decay = each(at::kFloat, 0.001);
-  const auto yes = each(at::kBool, 1), one = each(at::kDouble, 1);
-  const auto ten = each(at::kDouble, 10);
-  auto unconstrained = at::full({replicas, k}, -0.8, floats.dtype(at::kDouble));
-  auto k_moment = at::zeros_like(unconstrained), k_norm = at::zeros_like(unconstrained);
-  auto memory = at::empty({replicas, kRows, 2}, floats);
-  auto density = at::empty({replicas, kValidRows}, floats);
+  auto steps = each(nd::kLong, 0), moves_steps = each(nd::kLong, 0);
+  auto skipped = each(nd::kLong, 0), nll = each(nd::kDouble, 0);
+  const auto rate = each(nd::kFloat, 0.01), decay = each(nd::kFloat, 0.001);
+  const auto yes = each(nd::kBool, 1), one = each(nd::kDouble, 1);
+  const auto ten = each(nd::kDouble, 10);
+  auto unconstrained = nd::full({replicas, k}, -0.8, floats.dtype(nd::kDouble));
+  auto k_moment = nd::zeros_like(unconstrained), k_norm = nd::zeros_like(unconstrained);
+  auto memory = nd::empty({replicas, kRows, 2}, floats);
+  auto density = nd::empty({replicas, kValidRows}, floats);
   FusedFlowCuda fused(problem.setup.plan);
   fused.to_latent({.count = kRows, .data = problem.train.data_ptr<float>()}, replicas,
                   values.data_ptr<float>(), memory.data_ptr<float>(), nullptr, nullptr);

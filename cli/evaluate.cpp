@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "image_commands.h"
+#include "kinflow/array/array.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
@@ -190,7 +191,7 @@ void run(EvaluateGiven given, const std::string& model_path, Console& console) {
     check_not_an_input(given.out, inputs);
     require_no_result({given.out}, given.overwrite);
   }
-  const auto model = load_model(model_path, find_device(given.device), at::kDouble);
+  const auto model = load_model(model_path, find_device(given.device), nd::kDouble);
   const auto dependence = dependence_of(given, model);
   auto columns = columns_for(model, dependence.request);
   columns.drop_missing = given.drop_missing;
@@ -263,7 +264,7 @@ void add_evaluate(CLI::App& app, Console& console) {
           run(*given, model, console);
         },
         [&](const std::string& model) {
-          check_images_options(*verb, given->images.images, given->table);
+          check_evaluate_images_options(*verb, given->images, given->table);
           run_images(*given, model, console);
         });
   });

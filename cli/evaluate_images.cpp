@@ -1,5 +1,4 @@
 // kinflow evaluate on images.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -93,7 +92,8 @@ void check_options(const EvaluateImagesGiven& given) {
                      given.out);
   }
   const std::vector<std::string> inputs = {given.model, given.path,
-                                           given.images.request.ids, given.features};
+                                           given.images.request.ids,
+                                           given.test_features, given.drawn_features};
   if (!given.out.empty()) {
     check_not_an_input(given.out, inputs);
     require_no_result({given.out}, given.overwrite);
@@ -110,8 +110,17 @@ void check_enough_to_compare(const ImageSet& set, const std::string& path) {
   if (set.images() >= kFewest) return;
   throw InputError(
       fmt::format("{}: expected at least {} images to compare drawn ones with "
-                  "(--samples, --features, --prd), found {}",
+                  "(--samples, --prd), found {}",
                   path, kFewest, set.images()));
+}
+
+void check_rows(const ImageFeatures& features, const EvaluateImagesGiven& given,
+                const ImageSet& set) {
+  const auto rows = features.real.size(0);
+  if (rows == set.images()) return;
+  throw InputError(
+      fmt::format("{}: expected {} rows, one for each image of {}, found {}",
+                  given.test_features, set.images(), given.path, rows));
 }
 
 }  // namespace
@@ -121,28 +130,46 @@ void add_evaluate_images_options(CLI::App& verb, EvaluateImagesGiven& given) {
   add_images_options(verb, given.images);
   add(verb.add_option("--samples", given.samples,
                       "Images to draw and compare with the others: Frechet distance, "
-                      "precision and recall (with --features or --prd as many as there "
-                      "are)"))
+                      "precision and recall (with --prd as many as there are)"))
       ->check(integer_in(PrdOptions{}.clusters, kMostSamples));
-  add(verb.add_option("--features", given.features,
-                      "TorchScript network whose features are compared; such a file is "
-                      "a program (default: built-in features)"));
+  add(verb.add_option("--test-features", given.test_features,
+                      "Features of the images to compare, by a network of your own: "
+                      ".npy [images, d], in the order of --out (default: built-in "
+                      "features)"));
+  add(verb.add_option("--drawn-features", given.drawn_features,
+                      "The same of images that sample drew: .npy [any number, d]"));
   add(verb.add_option("--prd", given.prd,
                       "PNG to draw the precision-recall curves to"));
   add(add_seed(verb, given.seed, "Seed of noise and draws"));
 }
 
+void check_evaluate_images_options(const CLI::App& verb,
+                                   const EvaluateImagesGiven& given,
+                                   const std::string& images) {
+  check_effects(verb,
+                {needs_option({"--test-features"}, {"--drawn-features"}),
+                 needs_option({"--drawn-features"}, {"--test-features"}),
+                 idle_beside({"--samples"}, "--drawn-features")},
+                verb);
+  check_images_options(verb, given.images, images);
+}
+
 void evaluate_images(const EvaluateImagesGiven& given, Console& console) {
   check_options(given);
   const auto device = find_device(given.device);
-  const auto features =
-      given.features.empty() ? nullptr : load_features(given.features, device);
+  std::optional<ImageFeatures> features;
+  if (!given.test_features.empty()) {
+    features = read_features(given.test_features, given.drawn_features);
+  }
   const auto model = load_image_model(given.model, device);
   const auto read = read_images(given.images.resolve(given.path, model.prepare), 1);
   for (const auto& note : read.report.notes()) console.info(note);
   check_shape(model, read.set, given.path);
-  ImageEvaluationOptions options{.seed = given.seed, .features = features.get()};
-  if (given.samples || features || !given.prd.empty()) {
+  ImageEvaluationOptions options{.seed = given.seed};
+  if (features) {
+    check_rows(*features, given, read.set);
+    options.features = &*features;
+  } else if (given.samples || !given.prd.empty()) {
     check_enough_to_compare(read.set, given.path);
     options.samples = given.samples.value_or(read.set.images());
   }

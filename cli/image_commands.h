@@ -19,9 +19,14 @@ struct EvaluateImagesGiven {
   ImagesGiven images;
   std::uint64_t seed = 0;
   std::optional<std::int64_t> samples;
-  std::string features, prd;
+  std::string test_features, drawn_features, prd;
 };
 void add_evaluate_images_options(CLI::App& verb, EvaluateImagesGiven& given);
+/// InputError for an option of `evaluate` that has no effect on images.
+/// @param images  that are scored
+void check_evaluate_images_options(const CLI::App& verb,
+                                   const EvaluateImagesGiven& given,
+                                   const std::string& images);
 void evaluate_images(const EvaluateImagesGiven& given, Console& console);
 
 /// sample, as typed; what tables have too is filled in by the verb.

@@ -1,5 +1,4 @@
 // kinflow inspect: what a run folder or a model file holds.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +10,7 @@
 #include "commands.h"
 #include "image_commands.h"
 #include "inspect_parts.h"
+#include "kinflow/array/array.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/p_value.h"
@@ -32,8 +32,8 @@ nlohmann::json of_member(const Model& model, std::int64_t member,
   return model.record.contains(place) ? model.record.at(place) : nlohmann::json();
 }
 
-// The numbers of a member in a tensor [K, p].
-std::vector<double> row_of(const at::Tensor& tensor, std::int64_t member) {
+// The numbers of a member in an array [K, p].
+std::vector<double> row_of(const Array& tensor, std::int64_t member) {
   const auto row = tensor[member].contiguous();
   return {row.data_ptr<double>(), row.data_ptr<double>() + row.numel()};
 }

@@ -112,9 +112,6 @@ void add_lfw(CLI::App& app, Console& console) {
            "Methods to train, comma-separated: baseline, grid-RHO, joint, "
            "joint-per-latent (default: "
            "baseline,grid-0.05,grid-0.1,grid-0.15,joint,joint-per-latent)");
-  verb->add_option("--features", given->source.features,
-                   "TorchScript network whose features are compared; such a file is a "
-                   "program (default: built-in features)");
 }
 
 }  // namespace

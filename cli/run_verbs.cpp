@@ -45,7 +45,7 @@ extern "C" void request_stop(int signal) {
 
 constexpr const char* kOutOfMemory = "out of memory: expected a smaller model or table";
 
-// LibTorch has no type of its own for this.
+// Libraries on a GPU have no type of their own for this.
 bool is_out_of_memory(const std::string& message) {
   return message.find("allocate memory") != std::string::npos ||
          message.find("not enough memory") != std::string::npos ||

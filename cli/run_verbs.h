@@ -10,7 +10,7 @@ namespace kinflow::cli {
 
 using AddVerbs = std::function<void(CLI::App&, Console&)>;
 
-/// Lets the process keep the memory that it frees: tensors of some megabytes come and
+/// Lets the process keep the memory that it frees: arrays of some megabytes come and
 /// go with every step of a training, and taking their pages from the system each time
 /// costs more than the work on them.
 void keep_freed_memory();

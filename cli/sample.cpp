@@ -1,7 +1,6 @@
 // kinflow sample: draw rows from a model.
 #include "kinflow/evaluate/sample.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +9,7 @@
 
 #include "commands.h"
 #include "image_commands.h"
+#include "kinflow/array/array.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
@@ -44,7 +44,7 @@ struct NewRows {
 
 NewRows plain_rows(std::int64_t count) {
   NewRows fresh;
-  fresh.rows.data = at::empty({count, 0}, at::kDouble);
+  fresh.rows.data = nd::empty({count, 0}, nd::kDouble);
   fresh.rows.table_rows = count;
   for (std::int64_t i = 0; i < count; ++i) fresh.rows.kept_rows.push_back(i);
   return fresh;
@@ -252,7 +252,7 @@ void report_unmatched_rows(const SampleGiven& given, const RowRelations& relatio
 }
 
 struct Drawn {
-  at::Tensor data;
+  Array data;
   std::vector<TextColumn> text;
 };
 
@@ -277,7 +277,7 @@ Drawn draw(const SampleGiven& given, const DependenceRequest& request,
   std::string source = given.rows_of.empty() ? "the rows to draw" : given.rows_of;
   if (known != nullptr) {
     auto described = observed;
-    described.data = at::empty({observed.data.size(0), 0}, at::kDouble);
+    described.data = nd::empty({observed.data.size(0), 0}, nd::kDouble);
     all = append_rows(described, fresh.rows);
     source = given.given + " and " + source;
   }
@@ -325,7 +325,7 @@ void run(SampleGiven given, const std::string& model_path, const CLI::App& verb,
   inputs.insert(inputs.end(), {given.given, given.rows_of});
   check_not_an_input(given.out, inputs);
   require_no_result({given.out}, given.overwrite);
-  const auto model = load_model(model_path, at::kCPU, at::kDouble);
+  const auto model = load_model(model_path, nd::kCPU, nd::kDouble);
   check_effects(verb, sample_rules(), {given, model});
   check_effects(verb, dependence_rules(), given.dependence.resolve());
   const auto request = request_of(given, model);
@@ -335,7 +335,7 @@ void run(SampleGiven given, const std::string& model_path, const CLI::App& verb,
   }
   const auto drawn = draw(given, request, model, console);
   const auto data = drawn.data.contiguous();
-  if (!at::isfinite(data).all().item<bool>()) {
+  if (!nd::isfinite(data).all().item<bool>()) {
     throw NumericalError(given.run + ": a drawn row is not finite");
   }
   write_table(given.out, model.columns,

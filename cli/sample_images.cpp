@@ -1,5 +1,4 @@
 // kinflow sample from a model of images.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +10,7 @@
 #include <system_error>
 
 #include "image_commands.h"
+#include "kinflow/array/array.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
@@ -29,20 +29,20 @@ constexpr std::size_t kShownPeople = 30;
 
 /// DrawnImages images of people, as many of each.
 struct DrawnImages {
-  at::Tensor pixels;                // [people x each, C, H, W], of 8 bits
+  Array pixels;                     // [people x each, C, H, W], of 8 bits
   std::vector<std::string> people;  // their names
   std::int64_t each = 1;
 };
 
 bool is_array(const std::string& path) { return lower_case(path).ends_with(".npy"); }
 
-std::vector<std::uint8_t> bytes_of(const at::Tensor& pixels) {
+std::vector<std::uint8_t> bytes_of(const Array& pixels) {
   const auto whole = pixels.contiguous();
   const auto* first = whole.data_ptr<std::uint8_t>();
   return {first, first + whole.numel()};
 }
 
-SheetImages sheet_of(const at::Tensor& pixels) {
+SheetImages sheet_of(const Array& pixels) {
   return {.channels = static_cast<int>(pixels.size(1)),
           .height = static_cast<int>(pixels.size(2)),
           .width = static_cast<int>(pixels.size(3)),
@@ -99,7 +99,7 @@ std::vector<SheetRow> rows_by_person(const DrawnImages& drawn, const ImageSet& s
     const auto first =
         std::find(set.person.begin(), set.person.end(), number) - set.person.begin();
     rows.push_back({.label = drawn.people[person],
-                    .images = sheet_of(at::cat(
+                    .images = sheet_of(nd::cat(
                         {known.narrow(0, first, 1),
                          drawn.pixels.narrow(0, number * drawn.each, drawn.each)}))});
   }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "kinflow/array/array.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/evaluate/stream.h"
@@ -85,7 +86,7 @@ void add_transform(CLI::App& app, Console& console) {
       wanted.gemma = {.source = given->fam, .ids = ids_of(read_people(given->fam))};
     }
     const auto model =
-        load_model(model_path_of(given->run), find_device(given->device), at::kDouble);
+        load_model(model_path_of(given->run), find_device(given->device), nd::kDouble);
     transform_table(model, wanted,
                     {.threads = given->threads, .stop = &stop_requested()}, console);
     // That of an earlier call, with other latents.

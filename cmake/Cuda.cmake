@@ -1,5 +1,5 @@
-# Fused CUDA kernels: the library kinflow_cuda where LibTorch can use CUDA, and a check
-# that they compile wherever there is a CUDA compiler.
+# Fused CUDA kernels: the library kinflow_cuda in a build for GPUs, and a check that they
+# compile wherever there is a CUDA compiler.
 set(KINFLOW_CUDA_SOURCES
     kinflow/flow/device_flow.cu
     kinflow/flow/fused_cuda.cu
@@ -21,8 +21,18 @@ set(KINFLOW_CUDA_ARCHITECTURES 90 CACHE STRING "GPUs for which kernels are compi
 include(CheckLanguage)
 check_language(CUDA)
 # Which backend is linked decides whether there are kernels.
-if(CMAKE_CUDA_COMPILER AND TARGET torch_cuda)
-  target_sources(kinflow PRIVATE kinflow/flow/cuda_backend.cpp kinflow/train/cuda_backend.cpp)
+if(KINFLOW_WITH_CUDA)
+  if(NOT CMAKE_CUDA_COMPILER OR NOT TARGET torch_cuda)
+    message(FATAL_ERROR "KINFLOW_WITH_CUDA is on, but there is no CUDA compiler, or "
+                        "Python's torch knows no CUDA")
+  endif()
+  target_sources(kinflow PRIVATE kinflow/flow/cuda_backend.cpp kinflow/train/cuda_backend.cpp
+                                 kinflow/train/recorded_pass.cpp)
+  target_precompile_headers(kinflow PRIVATE <ATen/ATen.h>)
+  target_include_directories(kinflow SYSTEM PUBLIC $<BUILD_INTERFACE:${TORCH_INCLUDE_DIRS}>)
+  # stdc++ stands before LibTorch, which exports its own, incomplete copies of
+  # std::filesystem functions.
+  target_link_libraries(kinflow PUBLIC stdc++ ${TORCH_LIBRARIES})
 else()
   target_sources(kinflow PRIVATE kinflow/flow/no_cuda_backend.cpp
                                  kinflow/train/no_cuda_backend.cpp)
@@ -56,7 +66,7 @@ function(kinflow_configure_cuda target)
                      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
-if(TARGET torch_cuda)
+if(KINFLOW_WITH_CUDA)
   add_library(kinflow_cuda STATIC ${KINFLOW_CUDA_SOURCES})
   kinflow_configure_cuda(kinflow_cuda)
   target_link_libraries(kinflow PUBLIC kinflow_cuda)

@@ -8,8 +8,6 @@ macro(kinflow_need package hint)
 endmacro()
 
 find_package(Threads REQUIRED)
-# Header-only: the LibTorch inside Python ships headers of another fmt than the system's
-# library.
 kinflow_need(fmt "apt install libfmt-dev")
 kinflow_need(nlohmann_json "apt install nlohmann-json3-dev")
 kinflow_need(ZLIB "apt install zlib1g-dev")
@@ -36,7 +34,8 @@ target_include_directories(
 target_link_libraries(kinflow_openblas INTERFACE ${KINFLOW_LAPACKE_LIBRARY}
                                                  ${KINFLOW_OPENBLAS_LIBRARY})
 
-if(KINFLOW_TORCH_FROM_PYTHON)
+# Arrays on a GPU are LibTorch's, of a Python installation.
+if(KINFLOW_WITH_CUDA)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   execute_process(
     COMMAND ${Python3_EXECUTABLE} -c "import torch; print(torch.utils.cmake_prefix_path)"
@@ -44,12 +43,16 @@ if(KINFLOW_TORCH_FROM_PYTHON)
     OUTPUT_STRIP_TRAILING_WHITESPACE
     RESULT_VARIABLE KINFLOW_TORCH_RESULT)
   if(NOT KINFLOW_TORCH_RESULT EQUAL 0)
-    message(FATAL_ERROR "KINFLOW_TORCH_FROM_PYTHON is on, but ${Python3_EXECUTABLE} "
+    message(FATAL_ERROR "KINFLOW_WITH_CUDA is on, but ${Python3_EXECUTABLE} "
                         "cannot import torch")
   endif()
   list(PREPEND CMAKE_PREFIX_PATH ${KINFLOW_TORCH_PREFIX})
+  kinflow_need(Torch "pip install torch")
+  # It has headers of another fmt than the system's library.
+  set(KINFLOW_FMT fmt::fmt-header-only)
+else()
+  set(KINFLOW_FMT fmt::fmt)
 endif()
-kinflow_need(Torch "apt install libtorch-dev")
 kinflow_need(CLI11 "apt install libcli11-dev")
 if(KINFLOW_TESTS AND NOT KINFLOW_FUZZ)
   kinflow_need(GTest "apt install libgtest-dev")

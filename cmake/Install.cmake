@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 
 set(KINFLOW_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/kinflow)
-install(TARGETS kinflow_cli kinflow_tensors_cli kinflow_reproduce_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS kinflow_cli kinflow_reproduce_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(
   TARGETS kinflow kinflow_pages kinflow_genetics kinflow_images kinflow_report kinflow_data kinflow_openblas
   EXPORT kinflowTargets

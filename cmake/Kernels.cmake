@@ -15,7 +15,7 @@ function(kinflow_kernels_for_set library set vector_bytes sources)
 endfunction()
 
 # Adds kernels to a library for every instruction set. The sources after CHOOSE pick among
-# them; they need no LibTorch.
+# them.
 function(kinflow_kernels library)
   cmake_parse_arguments(PARSE_ARGV 1 given "" "" "SOURCES;CHOOSE")
   kinflow_kernels_for_set(${library} portable 16 "${given_SOURCES}")
@@ -27,5 +27,4 @@ function(kinflow_kernels library)
     set_source_files_properties(${given_CHOOSE} PROPERTIES COMPILE_DEFINITIONS
                                                            KINFLOW_X86_KERNELS)
   endif()
-  set_source_files_properties(${given_CHOOSE} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endfunction()

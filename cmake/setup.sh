@@ -20,7 +20,7 @@ if [ -n "$missing" ]; then
     $missing >/dev/null
 fi
 
-# LibTorch takes the system's BLAS; the reference one is many times slower.
+# LAPACKE takes the system's LAPACK and BLAS; the reference ones are many times slower.
 for library in libblas.so.3 liblapack.so.3; do
   path=$(ldconfig -p | sed -n "s/^.*$library .*=> //p" | head -n 1)
   case $(readlink -f "$path") in

@@ -1,4 +1,4 @@
-// Errors, memory and waiting of the CUDA runtime, without LibTorch.
+// Errors, memory and waiting of the CUDA runtime.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,8 +1,6 @@
-// Devices, and the threads of LibTorch, OpenBLAS and our own loops.
+// Devices, and the threads of OpenBLAS and our own loops.
 #include "kinflow/core/device.h"
 
-#include <ATen/Context.h>
-#include <ATen/Parallel.h>
 #include <cblas.h>
 
 #include <cstdlib>
@@ -12,29 +10,29 @@
 
 namespace kinflow {
 
-at::Device find_device(const std::string& name) {
-  if (name == "cpu") return at::kCPU;
+nd::Device find_device(const std::string& name) {
+  if (name == "cpu") return nd::kCPU;
   if (name != "cuda") {
     throw InputError("--device: expected cpu or cuda, found '" + name + "'");
   }
-  if (!at::hasCUDA()) {
+  if (!nd::hasCUDA()) {
     throw InputError(
         "--device: expected a CUDA device, found none that this build can use");
   }
+#ifdef KINFLOW_CUDA
   // Sums by atomic additions would differ from run to run.
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
-  return at::Device(at::kCUDA, 0);
+#endif
+  return nd::Device(nd::kCUDA, 0);
 }
 
 void set_threads(std::int64_t threads) {
-  set_tensor_threads(threads);
+#ifdef KINFLOW_CUDA
+  at::set_num_threads(static_cast<int>(threads));
+#endif
   openblas_set_num_threads(static_cast<int>(threads));
   set_worker_threads(threads);
-}
-
-void set_tensor_threads(std::int64_t threads) {
-  at::set_num_threads(static_cast<int>(threads));
 }
 
 }  // namespace kinflow

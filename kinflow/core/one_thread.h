@@ -1,14 +1,15 @@
 // Arithmetic in the calling thread alone.
 #pragma once
 
-#include <ATen/Parallel.h>
+#include <cstdint>
 
 #include "kinflow/core/device.h"
+#include "kinflow/core/workers.h"
 
 namespace kinflow {
 
-/// While it lives, LibTorch and BLAS compute in the thread that calls them, so results
-/// do not depend on the number of threads.
+/// While it lives, our own loops and BLAS compute in the thread that calls them, so
+/// results do not depend on the number of threads.
 class OneThreadEach {
  public:
   OneThreadEach() { set_threads(1); }
@@ -17,7 +18,7 @@ class OneThreadEach {
   OneThreadEach& operator=(const OneThreadEach&) = delete;
 
  private:
-  std::int64_t before_ = at::get_num_threads();
+  std::int64_t before_ = shared_workers().threads();
 };
 
 }  // namespace kinflow

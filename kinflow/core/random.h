@@ -1,5 +1,5 @@
-// Random numbers that depend on a seed and a stream only: the same on every machine,
-// device and LibTorch version, and with no state to save in a checkpoint.
+// Random numbers that depend on a seed and a stream only: the same on every machine and
+// device, with no state to save in a checkpoint.
 #pragma once
 
 #include <cstdint>

@@ -164,7 +164,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   std::set<std::string> names_;
 };
 
-/// Bytes of a tensor; false on overflow. No dimension may exceed int64.
+/// Bytes of an array; false on overflow. No dimension may exceed int64.
 bool tensor_bytes(const std::vector<std::uint64_t>& shape, std::uint64_t element_bytes,
                   std::uint64_t& bytes) {
   bytes = element_bytes;
@@ -200,12 +200,12 @@ void check_entry(const TensorEntry& entry, const std::string& source) {
 }
 
 /// The description of a file, checked against the number of bytes of data that follow.
-/// The tensors have no data yet.
+/// The arrays have no data yet.
 struct Description {
   std::map<std::string, std::string> metadata;
   std::vector<TensorEntry> entries;
 
-  /// Of all tensors, which follow each other.
+  /// Of all arrays, which follow each other.
   std::uint64_t data_bytes() const {
     return entries.empty() ? 0 : entries.back().data_offsets[1];
   }

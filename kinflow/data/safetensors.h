@@ -32,7 +32,7 @@ struct SafeTensors {
 /// Bytes of one element, 0 for an unknown dtype.
 std::int64_t safetensor_element_bytes(std::string_view dtype);
 
-/// Reads and checks a file: the header's length, its JSON, that every tensor has a
+/// Reads and checks a file: the header's length, its JSON, that every array has a
 /// known dtype, a shape and a byte range which agree, and that the ranges fill the data
 /// without overlap or hole. Nothing is allocated for the data before that. Throws
 /// InputError.
@@ -46,7 +46,7 @@ std::map<std::string, std::string> read_safetensors_metadata(const std::string& 
 SafeTensors parse_safetensors(std::string_view bytes, const std::string& source);
 
 /// Writes atomically, in the given order. Throws InputError where it cannot, and
-/// std::logic_error for tensors whose dtype, shape and data disagree or that share a
+/// std::logic_error for arrays whose dtype, shape and data disagree or that share a
 /// name.
 void write_safetensors(const std::string& path,
                        const std::map<std::string, std::string>& metadata,

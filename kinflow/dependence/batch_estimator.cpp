@@ -1,7 +1,7 @@
 // The estimator that serves every structure.
 #include "kinflow/dependence/batch_estimator.h"
 
-#include <ATen/ATen.h>
+#include "kinflow/array/array.h"
 
 namespace kinflow {
 namespace {
@@ -15,16 +15,14 @@ class ComposedEstimator final : public BatchEstimator {
     for (const auto& choice : choices) has_pairs_rows_ |= choice.memory_share < 1;
   }
 
-  void reset(const at::Tensor& latents) override {
+  void reset(const Array& latents) override {
     if (memory_) memory_->reset(latents);
   }
 
-  const at::Tensor& latents() const override {
-    return memory_ ? memory_->latents() : none_;
-  }
+  const Array& latents() const override { return memory_ ? memory_->latents() : none_; }
 
-  at::Tensor precision_rows(const at::Tensor& parameters, const at::Tensor& rows,
-                            const at::Tensor& latents) override {
+  Array precision_rows(const Array& parameters, const Array& rows,
+                       const Array& latents) override {
     rows_ = rows;
     batch_ = latents;
     if (!memory_) return dependence_.pairs_rows(parameters, rows, latents);
@@ -37,11 +35,11 @@ class ComposedEstimator final : public BatchEstimator {
             return choice.memory_share;
           }).view({-1, 1, 1});
     }
-    return at::lerp(dependence_.pairs_rows(parameters, rows, latents), remembered,
+    return nd::lerp(dependence_.pairs_rows(parameters, rows, latents), remembered,
                     memory_shares_);
   }
 
-  at::Tensor parameter_gradient(const at::Tensor& parameters) override {
+  Array parameter_gradient(const Array& parameters) override {
     if (!memory_) {
       return dependence_.pairs_parameter_gradient(parameters, rows_, batch_);
     }
@@ -54,7 +52,7 @@ class ComposedEstimator final : public BatchEstimator {
               .unsqueeze(1)
               .gt(0);
     }
-    return at::where(remembers_, remembered,
+    return nd::where(remembers_, remembered,
                      dependence_.pairs_parameter_gradient(parameters, rows_, batch_));
   }
 
@@ -64,10 +62,10 @@ class ComposedEstimator final : public BatchEstimator {
   EstimatorNeeds needs_;
   bool has_pairs_rows_ = false;
   std::unique_ptr<LatentMemory> memory_;  // null: no replica needs it
-  at::Tensor none_;
-  at::Tensor memory_shares_;  // [R, 1, 1]
-  at::Tensor remembers_;      // [R, 1] bool
-  at::Tensor rows_, batch_;   // the last ones
+  Array none_;
+  Array memory_shares_;  // [R, 1, 1]
+  Array remembers_;      // [R, 1] bool
+  Array rows_, batch_;   // the last ones
 };
 
 }  // namespace
@@ -88,7 +86,7 @@ std::unique_ptr<BatchEstimator> make_composed_estimator(
 }
 
 std::unique_ptr<BatchEstimator> Dependence::make_estimator(
-    const std::vector<EstimatorChoice>& choices, at::ScalarType /*type*/) const {
+    const std::vector<EstimatorChoice>& choices, nd::ScalarType /*type*/) const {
   return make_composed_estimator(*this, choices);
 }
 

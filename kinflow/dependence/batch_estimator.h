@@ -2,12 +2,11 @@
 // call.
 #pragma once
 
-#include <ATen/ATen.h>
-
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/dependence.h"
 
 namespace kinflow {
@@ -28,28 +27,27 @@ class BatchEstimator {
   virtual ~BatchEstimator();
   /// Takes a copy of these latents as the remembered ones; nothing where no replica
   /// needs them. @param latents [R, n, p]
-  virtual void reset(const at::Tensor& latents) = 0;
+  virtual void reset(const Array& latents) = 0;
   /// The remembered latents, [R, n, p]; undefined where no replica needs them. They are
   /// the state, as in LatentMemory.
-  virtual const at::Tensor& latents() const = 0;
+  virtual const Array& latents() const = 0;
   /// Remembers the batch and estimates its rows of C^-1 U: the memory's times
   /// `memory_share` and the pairs' times the rest, [R, b, p].
   /// @param parameters [R, k]  @param rows [b] int64, distinct  @param latents [R, b,
   /// p]
-  virtual at::Tensor precision_rows(const at::Tensor& parameters,
-                                    const at::Tensor& rows,
-                                    const at::Tensor& latents) = 0;
+  virtual Array precision_rows(const Array& parameters, const Array& rows,
+                               const Array& latents) = 0;
   /// Estimate of Dependence::parameter_gradient() after precision_rows() with the same
   /// parameters: [R, k] float64. It is the memory's where a replica needs one, else
   /// that of the batch's pairs. It means nothing where a replica does not move its
   /// parameters.
-  virtual at::Tensor parameter_gradient(const at::Tensor& parameters) = 0;
+  virtual Array parameter_gradient(const Array& parameters) = 0;
   /// Whether calls for batches of the same size queue the same work on a GPU, never
   /// wait for it, and keep the state where it is, so that work can be recorded and
   /// repeated.
   virtual bool is_repeatable() const { return false; }
-  /// Whether the work is done by the process's own team, with tensors for what is small
-  /// only: LibTorch's threads would take its cores.
+  /// Whether the work is done by the process's own team, with products of BLAS for what
+  /// is small only: its threads would take the team's cores.
   virtual bool uses_own_team() const { return false; }
 };
 
@@ -69,11 +67,11 @@ struct EstimatorNeeds {
 /// One number of each replica, [R] float64. Its copy to a GPU waits for that, so it is
 /// made before a training.
 template <typename Of>
-at::Tensor numbers_of(const std::vector<EstimatorChoice>& choices, at::Device device,
-                      const Of& of) {
+Array numbers_of(const std::vector<EstimatorChoice>& choices, nd::Device device,
+                 const Of& of) {
   std::vector<double> numbers;
   for (const auto& choice : choices) numbers.push_back(static_cast<double>(of(choice)));
-  return at::tensor(numbers, at::kDouble).to(device);
+  return nd::tensor(numbers, nd::kDouble).to(device);
 }
 
 }  // namespace kinflow

@@ -1,13 +1,13 @@
 // Correlations of blocks by an effect of the block and one of the column.
-#include <ATen/ATen.h>
 
 #include <utility>
 
-#include "kinflow/core/steady_math.h"
+#include "kinflow/array/array.h"
+#include "kinflow/array/steady_math.h"
 #include "kinflow/dependence/per_latent.h"
 
 namespace kinflow {
-BlockAndLatentEffects::BlockAndLatentEffects(const at::Tensor& block_of_row,
+BlockAndLatentEffects::BlockAndLatentEffects(const Array& block_of_row,
                                              std::int64_t latents)
     : BlockAndLatentEffects(std::make_shared<const Blocks>(block_of_row), latents) {}
 
@@ -20,63 +20,62 @@ std::int64_t BlockAndLatentEffects::parameter_count() const {
   return block_effects() == 0 ? 0 : block_effects() + distinct_latents();
 }
 
-at::Tensor BlockAndLatentEffects::inner_parameters(const at::Tensor& parameters) const {
-  const at::Tensor effects = checked_parameters(parameters);
+Array BlockAndLatentEffects::inner_parameters(const Array& parameters) const {
+  const Array effects = checked_parameters(parameters);
   const std::int64_t m = block_effects(), p = distinct_latents();
-  if (m == 0) return at::empty({effects.size(0) * p, 0}, effects.options());
+  if (m == 0) return nd::empty({effects.size(0) * p, 0}, effects.options());
   return blocks_->from_unconstrained(
       (effects.narrow(1, 0, m).unsqueeze(1) + effects.narrow(1, m, p).unsqueeze(2))
           .reshape({-1, m}));
 }
 
-at::Tensor BlockAndLatentEffects::interpreted(const at::Tensor& parameters) const {
+Array BlockAndLatentEffects::interpreted(const Array& parameters) const {
   return inner_parameters(parameters)
       .view({parameters.size(0), distinct_latents() * block_effects()});
 }
 
-at::Tensor BlockAndLatentEffects::own_gradient(const at::Tensor& parameters,
-                                               const at::Tensor& inner_gradient) const {
-  if (parameter_count() == 0) return at::empty_like(parameters);
-  const at::Tensor logits =
+Array BlockAndLatentEffects::own_gradient(const Array& parameters,
+                                          const Array& inner_gradient) const {
+  if (parameter_count() == 0) return nd::empty_like(parameters);
+  const Array logits =
       blocks_->unconstrained_gradient(inner_parameters(parameters), inner_gradient)
           .view({parameters.size(0), distinct_latents(), block_effects()});
-  return at::cat({logits.sum(1), steady_sum(logits)}, 1);
+  return nd::cat({logits.sum(1), steady_sum(logits)}, 1);
 }
 
-at::Tensor BlockAndLatentEffects::to_unconstrained(const at::Tensor& parameters) const {
+Array BlockAndLatentEffects::to_unconstrained(const Array& parameters) const {
   return checked_parameters(parameters).clone();
 }
 
-at::Tensor BlockAndLatentEffects::from_unconstrained(
-    const at::Tensor& unconstrained) const {
+Array BlockAndLatentEffects::from_unconstrained(const Array& unconstrained) const {
   return checked_parameters(unconstrained).clone();
 }
 
-at::Tensor BlockAndLatentEffects::unconstrained_gradient(
-    const at::Tensor& /*parameters*/, const at::Tensor& gradient) const {
+Array BlockAndLatentEffects::unconstrained_gradient(const Array& /*parameters*/,
+                                                    const Array& gradient) const {
   return gradient;
 }
 
-at::Tensor BlockAndLatentEffects::unconstrained_prior_gradient(
-    const at::Tensor& parameters) const {
-  const at::Tensor effects = checked_parameters(parameters);
+Array BlockAndLatentEffects::unconstrained_prior_gradient(
+    const Array& parameters) const {
+  const Array effects = checked_parameters(parameters);
   if (parameter_count() == 0) return effects;
   const std::int64_t m = block_effects(), p = distinct_latents();
-  const at::Tensor typical = blocks_->from_unconstrained(effects.narrow(1, m, p));
-  return at::cat({kBlockEffectPrecision * effects.narrow(1, 0, m), 2 * typical - 1}, 1);
+  const Array typical = blocks_->from_unconstrained(effects.narrow(1, m, p));
+  return nd::cat({kBlockEffectPrecision * effects.narrow(1, 0, m), 2 * typical - 1}, 1);
 }
 
-at::Tensor BlockAndLatentEffects::prior_objective(const at::Tensor& parameters) const {
-  const at::Tensor effects = checked_parameters(parameters);
-  if (parameter_count() == 0) return at::zeros({effects.size(0)}, effects.options());
+Array BlockAndLatentEffects::prior_objective(const Array& parameters) const {
+  const Array effects = checked_parameters(parameters);
+  if (parameter_count() == 0) return nd::zeros({effects.size(0)}, effects.options());
   const std::int64_t m = block_effects(), p = distinct_latents();
-  const at::Tensor typical = blocks_->from_unconstrained(effects.narrow(1, m, p));
+  const Array typical = blocks_->from_unconstrained(effects.narrow(1, m, p));
   return 0.5 * kBlockEffectPrecision * effects.narrow(1, 0, m).square().sum(1) -
-         (typical.log() + at::log1p(-typical)).sum(1);
+         (typical.log() + nd::log1p(-typical)).sum(1);
 }
 
-at::Tensor BlockAndLatentEffects::default_parameters() const {
-  return at::zeros({parameter_count()}, at::kDouble);
+Array BlockAndLatentEffects::default_parameters() const {
+  return nd::zeros({parameter_count()}, nd::kDouble);
 }
 
 }  // namespace kinflow

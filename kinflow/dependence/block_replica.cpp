@@ -1,7 +1,6 @@
 // Loops over the rows of a batch and over blocks.
 #include "kinflow/dependence/block_replica.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,13 +8,14 @@
 #include <map>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/dependence/per_latent.h"
 
 namespace kinflow {
 namespace {
 
-std::vector<std::int64_t> numbers_of(const at::Tensor& tensor) {
+std::vector<std::int64_t> numbers_of(const Array& tensor) {
   const auto cpu = tensor.cpu().contiguous();
   const auto* first = cpu.data_ptr<std::int64_t>();
   return {first, first + cpu.numel()};

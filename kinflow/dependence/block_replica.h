@@ -1,5 +1,5 @@
 // Blocks for one replica on plain arrays: what a training step needs of them, without
-// any allocation. Blocks (blocks.h) has the same algebra for tensors.
+// any allocation. Blocks (blocks.h) has the same algebra for arrays.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 // Checks, connected components and dense parts of sparse matrices.
 #include "kinflow/dependence/components.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +10,7 @@
 #include <map>
 #include <numeric>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/row_sets.h"
 #include "kinflow/core/size.h"
@@ -124,14 +124,14 @@ void write_component(const CompressedRows& matrix, const Components& components,
   }
 }
 
-CompressedRows block_rows(const at::Tensor& block_of_row) {
-  if (block_of_row.dim() != 1 || block_of_row.scalar_type() != at::kLong ||
+CompressedRows block_rows(const Array& block_of_row) {
+  if (block_of_row.dim() != 1 || block_of_row.scalar_type() != nd::kLong ||
       block_of_row.size(0) == 0) {
     throw InputError(fmt::format(
         "[blocks] expected block_of_row [n] int64 with n >= 1, received [{}] {}",
         fmt::join(block_of_row.sizes(), ", "), toString(block_of_row.scalar_type())));
   }
-  const at::Tensor labels = block_of_row.cpu().contiguous();
+  const Array labels = block_of_row.cpu().contiguous();
   const auto* label = labels.data_ptr<std::int64_t>();
   std::map<std::int64_t, std::vector<std::int64_t>> rows_of_label;
   for (std::int64_t i = 0; i < labels.size(0); ++i) {

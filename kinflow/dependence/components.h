@@ -1,13 +1,12 @@
 // Parts into which sparse matrices fall apart.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/compressed_rows.h"
 
 namespace kinflow {
@@ -51,6 +50,6 @@ constexpr std::int64_t kLargestFactorized = 8000;
 /// cheaper as Blocks. Has as many elements as the squares of the blocks' sizes add up
 /// to, so a block of more than kLargestFactorized rows is an InputError.
 /// @param block_of_row [n] int64, any labels
-CompressedRows block_rows(const at::Tensor& block_of_row);
+CompressedRows block_rows(const Array& block_of_row);
 
 }  // namespace kinflow

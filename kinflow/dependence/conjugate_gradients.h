@@ -1,17 +1,17 @@
 // Solutions of many equations with C = lambda I + (1 - lambda) G side by side.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
+
+#include "kinflow/array/array.h"
 
 namespace kinflow {
 
 /// Positive definite matrices that differ in lambda, column by column.
 struct ShiftedSystem {
   /// A product with a matrix [n, c] for lambda [c]: [n, c].
-  using Product = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
+  using Product = std::function<Array(const Array&, const Array&)>;
   Product times;
   Product precondition;
   /// Of G, for the size of rounding errors.
@@ -26,7 +26,7 @@ struct ConjugateGradientOptions {
 };
 
 struct Solution {
-  at::Tensor values;         ///< [n, c] float64
+  Array values;              ///< [n, c] float64
   std::int64_t iterations;   ///< of the column that needed most
   double relative_residual;  ///< the largest, from b - C x at the end
 };
@@ -35,8 +35,8 @@ struct Solution {
 /// converged. NumericalError where a column does not converge within the iterations, or
 /// a matrix turns out not to be positive definite.
 /// @param right [n, c]  @param lambda [c]  @param start [n, c], or undefined for 0
-Solution conjugate_gradients(const ShiftedSystem& system, const at::Tensor& right,
-                             const at::Tensor& lambda, const at::Tensor& start,
+Solution conjugate_gradients(const ShiftedSystem& system, const Array& right,
+                             const Array& lambda, const Array& start,
                              const ConjugateGradientOptions& options);
 
 }  // namespace kinflow

@@ -1,12 +1,12 @@
 // Checks of times, and the unbounded scale of rates of decay.
 #include "kinflow/dependence/decay_rate.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cstdint>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/dependence/dense_law.h"
 #include "kinflow/dependence/dependence.h"
@@ -16,19 +16,19 @@ namespace {
 
 constexpr double kSmallestRate = 1e-12;
 
-at::Tensor bounded_rate(const at::Tensor& rate) {
-  return rate.to(at::kDouble).clamp(kSmallestRate, 1 / kSmallestRate);
+Array bounded_rate(const Array& rate) {
+  return rate.to(nd::kDouble).clamp(kSmallestRate, 1 / kSmallestRate);
 }
 
 }  // namespace
 
-at::Tensor checked_times(const at::Tensor& times, std::string_view who) {
+Array checked_times(const Array& times, std::string_view who) {
   if (times.dim() != 1 || times.size(0) == 0) {
     throw InputError(fmt::format("[{}] expected times [n] with n >= 1, received [{}]",
                                  who, fmt::join(times.sizes(), ", ")));
   }
-  const at::Tensor result = times.detach().to(at::kDouble);
-  const at::Tensor wrong = at::nonzero(result.isfinite().logical_not());
+  const Array result = times.detach().to(nd::kDouble);
+  const Array wrong = nd::nonzero(result.isfinite().logical_not());
   if (wrong.size(0) > 0) {
     const auto row = wrong[0][0].item<std::int64_t>();
     throw InputError(fmt::format("[{}] expected finite times, received {} in row {}",
@@ -37,14 +37,14 @@ at::Tensor checked_times(const at::Tensor& times, std::string_view who) {
   return result;
 }
 
-double mean_gap(const at::Tensor& times) {
+double mean_gap(const Array& times) {
   const double span = (times.max() - times.min()).item<double>();
   return span > 0 ? span / static_cast<double>(times.size(0) - 1) : 1;
 }
 
 template <typename Law>
-at::Tensor DecayLaw<Law>::to_unconstrained(const at::Tensor& parameters) const {
-  at::Tensor result = Law::to_unconstrained(parameters);
+Array DecayLaw<Law>::to_unconstrained(const Array& parameters) const {
+  Array result = Law::to_unconstrained(parameters);
   if (has_rate()) {
     result.select(1, 1).copy_(bounded_rate(parameters.select(1, 1)).log());
   }
@@ -52,35 +52,34 @@ at::Tensor DecayLaw<Law>::to_unconstrained(const at::Tensor& parameters) const {
 }
 
 template <typename Law>
-at::Tensor DecayLaw<Law>::from_unconstrained(const at::Tensor& unconstrained) const {
-  at::Tensor result = Law::from_unconstrained(unconstrained);
+Array DecayLaw<Law>::from_unconstrained(const Array& unconstrained) const {
+  Array result = Law::from_unconstrained(unconstrained);
   if (has_rate()) {
-    const at::Tensor logarithm = unconstrained.select(1, 1).to(at::kDouble);
+    const Array logarithm = unconstrained.select(1, 1).to(nd::kDouble);
     result.select(1, 1).copy_(bounded_rate(logarithm.exp()));
   }
   return result;
 }
 
 template <typename Law>
-at::Tensor DecayLaw<Law>::unconstrained_gradient(const at::Tensor& parameters,
-                                                 const at::Tensor& gradient) const {
-  at::Tensor result = Law::unconstrained_gradient(parameters, gradient);
+Array DecayLaw<Law>::unconstrained_gradient(const Array& parameters,
+                                            const Array& gradient) const {
+  Array result = Law::unconstrained_gradient(parameters, gradient);
   if (has_rate()) result.select(1, 1).copy_((gradient * parameters).select(1, 1));
   return result;
 }
 
 template <typename Law>
-at::Tensor DecayLaw<Law>::unconstrained_prior_gradient(
-    const at::Tensor& parameters) const {
-  at::Tensor result = Law::unconstrained_prior_gradient(parameters);
+Array DecayLaw<Law>::unconstrained_prior_gradient(const Array& parameters) const {
+  Array result = Law::unconstrained_prior_gradient(parameters);
   if (has_rate()) result.select(1, 1).zero_();
   return result;
 }
 
 template <typename Law>
-at::Tensor DecayLaw<Law>::prior_objective(const at::Tensor& parameters) const {
-  const at::Tensor own_share = this->checked_parameters(parameters).select(1, 0);
-  return -(own_share.log() + at::log1p(-own_share));
+Array DecayLaw<Law>::prior_objective(const Array& parameters) const {
+  const Array own_share = this->checked_parameters(parameters).select(1, 0);
+  return -(own_share.log() + nd::log1p(-own_share));
 }
 
 template class DecayLaw<Dependence>;

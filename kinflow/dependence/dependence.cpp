@@ -1,7 +1,6 @@
 // What all dependence structures share.
 #include "kinflow/dependence/dependence.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,9 +12,10 @@
 #include <tuple>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
-#include "kinflow/core/steady_math.h"
+#include "kinflow/array/steady_math.h"
 #include "kinflow/dependence/minimize.h"
 
 namespace kinflow {
@@ -24,7 +24,7 @@ namespace {
 /// Distance that the logit keeps from 0 and 1.
 constexpr double kSmallestShare = 1e-9;
 
-std::string shape_text(const at::Tensor& tensor) {
+std::string shape_text(const Array& tensor) {
   return fmt::format("[{}]", fmt::join(tensor.sizes(), ", "));
 }
 
@@ -33,33 +33,32 @@ double unconstrained_from_share(double share) {
   return std::log(inside / (1 - inside));
 }
 
-/// The elements of a tensor, on any device, in a vector of as many numbers.
-void copy_numbers(const at::Tensor& tensor, std::vector<double>& numbers) {
-  const at::Tensor from = tensor.to(at::kCPU, at::kDouble).contiguous();
+/// The elements of an array, on any device, in a vector of as many numbers.
+void copy_numbers(const Array& tensor, std::vector<double>& numbers) {
+  const Array from = tensor.to(nd::kCPU, nd::kDouble).contiguous();
   std::copy_n(from.data_ptr<double>(), numbers.size(), numbers.begin());
 }
 
 /// Rows split into observed and unknown, and the factor of the observed rows' C.
 struct Observation {
-  at::Tensor observed;    // [q]
-  at::Tensor unknown;     // [m], increasing
-  at::Tensor latents;     // [q, p] float64
-  at::Tensor covariance;  // [n, n]
-  at::Tensor cholesky;    // [q, q], lower
+  Array observed;    // [q]
+  Array unknown;     // [m], increasing
+  Array latents;     // [q, p] float64
+  Array covariance;  // [n, n]
+  Array cholesky;    // [q, q], lower
 
-  at::Tensor covariance_of(const at::Tensor& rows, const at::Tensor& columns) const {
+  Array covariance_of(const Array& rows, const Array& columns) const {
     return covariance.index_select(0, rows).index_select(1, columns);
   }
 };
 
-Observation observe(const Dependence& dependence, const at::Tensor& parameters,
-                    const at::Tensor& observed, const at::Tensor& unknown,
-                    const at::Tensor& latents) {
-  Observation result{observed, unknown, latents.to(at::kDouble),
-                     dependence.covariance(parameters)[0], at::Tensor()};
-  at::Tensor info;
+Observation observe(const Dependence& dependence, const Array& parameters,
+                    const Array& observed, const Array& unknown, const Array& latents) {
+  Observation result{observed, unknown, latents.to(nd::kDouble),
+                     dependence.covariance(parameters)[0], Array()};
+  Array info;
   std::tie(result.cholesky, info) =
-      at::linalg_cholesky_ex(result.covariance_of(observed, observed));
+      nd::linalg_cholesky_ex(result.covariance_of(observed, observed));
   if (info.item<int>() != 0) {
     throw NumericalError(fmt::format(
         "[{}] the covariance of the {} observed rows is not positive definite",
@@ -70,13 +69,13 @@ Observation observe(const Dependence& dependence, const at::Tensor& parameters,
 
 }  // namespace
 
-at::Tensor on_cpu(const at::Tensor& tensor) {
-  return tensor.to(at::kCPU, at::kDouble).contiguous();
+Array on_cpu(const Array& tensor) {
+  return tensor.to(nd::kCPU, nd::kDouble).contiguous();
 }
 
 LatentMemory::~LatentMemory() = default;
 
-void LatentMemory::reset(const at::Tensor& latents) {
+void LatentMemory::reset(const Array& latents) {
   if (latents.dim() != 3 || latents.size(1) != rows_) {
     throw InputError(
         fmt::format("[LatentMemory] expected latents [R, {}, p], received {}", rows_,
@@ -85,17 +84,16 @@ void LatentMemory::reset(const at::Tensor& latents) {
   set_in_place(latents_, latents.detach());
 }
 
-void LatentMemory::set_in_place(at::Tensor& kept, const at::Tensor& values) {
+void LatentMemory::set_in_place(Array& kept, const Array& values) {
   if (kept.defined() && kept.sizes() == values.sizes() &&
-      kept.options().type_equal(values.options())) {
+      kept.scalar_type() == values.scalar_type() && kept.device() == values.device()) {
     kept.copy_(values);
   } else {
-    kept = values.clone(at::MemoryFormat::Contiguous);
+    kept = values.clone(nd::MemoryFormat::Contiguous);
   }
 }
 
-at::Tensor LatentMemory::exchange_rows(const at::Tensor& rows,
-                                       const at::Tensor& latents) {
+Array LatentMemory::exchange_rows(const Array& rows, const Array& latents) {
   if (!latents_.defined() || latents.dim() != 3 || rows.dim() != 1 ||
       latents.size(0) != latents_.size(0) || latents.size(1) != rows.size(0) ||
       latents.size(2) != latents_.size(2)) {
@@ -105,12 +103,12 @@ at::Tensor LatentMemory::exchange_rows(const at::Tensor& rows,
         shape_text(latents), shape_text(rows),
         latents_.defined() ? shape_text(latents_) : "an empty memory"));
   }
-  const at::Tensor previous = latents_.index_select(1, rows).to(at::kDouble);
+  const Array previous = latents_.index_select(1, rows).to(nd::kDouble);
   latents_.index_copy_(1, rows, latents.detach().to(latents_.scalar_type()));
   return previous;
 }
 
-at::Tensor Dependence::interpreted(const at::Tensor& parameters) const {
+Array Dependence::interpreted(const Array& parameters) const {
   return checked_parameters(parameters);
 }
 
@@ -121,80 +119,76 @@ double share_from_unconstrained(double unconstrained) {
 
 Dependence::~Dependence() = default;
 
-at::Tensor Dependence::quadratic(const at::Tensor& parameters,
-                                 const at::Tensor& latents) const {
+Array Dependence::quadratic(const Array& parameters, const Array& latents) const {
   return (precision_times(parameters, latents) * latents).sum({1, 2});
 }
 
-at::Tensor Dependence::row_worth_by_latent(const at::Tensor& parameters) const {
-  const auto ones = at::ones({parameters.size(0), rows(), distinct_latents()},
-                             parameters.options().dtype(at::kDouble));
+Array Dependence::row_worth_by_latent(const Array& parameters) const {
+  const auto ones = nd::ones({parameters.size(0), rows(), distinct_latents()},
+                             parameters.options().dtype(nd::kDouble));
   return precision_times(parameters, ones);
 }
 
-at::Tensor Dependence::row_worth(const at::Tensor& parameters) const {
+Array Dependence::row_worth(const Array& parameters) const {
   return row_worth_by_latent(parameters).mean(2);
 }
 
-at::Tensor Dependence::objective(const at::Tensor& parameters,
-                                 const at::Tensor& latents) const {
+Array Dependence::objective(const Array& parameters, const Array& latents) const {
   const double columns = static_cast<double>(latents.size(-1));
   return 0.5 * (columns * log_det(parameters) + quadratic(parameters, latents));
 }
 
-at::Tensor Dependence::log_density(const at::Tensor& parameters,
-                                   const at::Tensor& latents) const {
+Array Dependence::log_density(const Array& parameters, const Array& latents) const {
   const double numbers = static_cast<double>(rows() * latents.size(-1));
   return -0.5 * numbers * std::log(2 * std::numbers::pi) -
          objective(parameters, latents);
 }
 
-at::Tensor Dependence::to_unconstrained(const at::Tensor& parameters) const {
+Array Dependence::to_unconstrained(const Array& parameters) const {
   if (parameters.is_cpu()) return steady_map(parameters, unconstrained_from_share);
-  return at::logit(parameters.to(at::kDouble), kSmallestShare);
+  return nd::logit(parameters.to(nd::kDouble), kSmallestShare);
 }
 
-at::Tensor Dependence::from_unconstrained(const at::Tensor& unconstrained) const {
+Array Dependence::from_unconstrained(const Array& unconstrained) const {
   if (unconstrained.is_cpu())
     return steady_map(unconstrained, share_from_unconstrained);
-  return at::sigmoid(unconstrained.to(at::kDouble))
+  return nd::sigmoid(unconstrained.to(nd::kDouble))
       .clamp(kSmallestShare, 1 - kSmallestShare);
 }
 
-at::Tensor Dependence::unconstrained_gradient(const at::Tensor& parameters,
-                                              const at::Tensor& gradient) const {
+Array Dependence::unconstrained_gradient(const Array& parameters,
+                                         const Array& gradient) const {
   return gradient * parameters * (1 - parameters);
 }
 
-at::Tensor Dependence::unconstrained_prior_gradient(
-    const at::Tensor& parameters) const {
+Array Dependence::unconstrained_prior_gradient(const Array& parameters) const {
   return 2 * parameters - 1;
 }
 
-at::Tensor Dependence::prior_objective(const at::Tensor& parameters) const {
-  const at::Tensor shares = checked_parameters(parameters);
-  return -(shares.log() + at::log1p(-shares)).sum(1);
+Array Dependence::prior_objective(const Array& parameters) const {
+  const Array shares = checked_parameters(parameters);
+  return -(shares.log() + nd::log1p(-shares)).sum(1);
 }
 
-at::Tensor Dependence::most_likely(const at::Tensor& latents, const at::Tensor& start,
-                                   double prior) const {
-  at::Tensor result = checked_parameters(start).clone();
-  const at::Tensor all = checked_latents(result, latents, rows());
+Array Dependence::most_likely(const Array& latents, const Array& start,
+                              double prior) const {
+  Array result = checked_parameters(start).clone();
+  const Array all = checked_latents(result, latents, rows());
   if (parameter_count() == 0) return result;
   // The unbounded scale makes the gradient small next to an end of the range, however
   // steep the objective is; at 1e-9 from it, it is 1e-9 times a slope of the order np.
   const MinimizeOptions options{.largest_slope =
                                     1e-5 + 1e-8 * static_cast<double>(all[0].numel())};
   for (std::int64_t r = 0; r < result.size(0); ++r) {
-    const at::Tensor of_replica = all.narrow(0, r, 1);
+    const Array of_replica = all.narrow(0, r, 1);
     const auto parameters_at = [&](const std::vector<double>& place) {
-      return from_unconstrained(at::tensor(place, at::kDouble).unsqueeze(0))
+      return from_unconstrained(nd::tensor(place, nd::kDouble).unsqueeze(0))
           .to(result.device());
     };
     const auto value = [&](const std::vector<double>& place,
                            std::vector<double>& slope) {
-      const at::Tensor parameters = parameters_at(place);
-      const at::Tensor gradient =
+      const Array parameters = parameters_at(place);
+      const Array gradient =
           unconstrained_gradient(parameters,
                                  parameter_gradient(parameters, of_replica)) +
           prior * unconstrained_prior_gradient(parameters);
@@ -230,89 +224,85 @@ std::optional<std::int64_t> Dependence::edges_of_independence() const {
   return 1;
 }
 
-at::Tensor Dependence::default_parameters() const {
-  return at::full({parameter_count()}, 0.5, at::kDouble);
+Array Dependence::default_parameters() const {
+  return nd::full({parameter_count()}, 0.5, nd::kDouble);
 }
 
-ConditionalLaw Dependence::condition(const at::Tensor& parameters,
-                                     const at::Tensor& observed,
-                                     const at::Tensor& latents) const {
+ConditionalLaw Dependence::condition(const Array& parameters, const Array& observed,
+                                     const Array& latents) const {
   const Observation given = observe(*this, parameters, observed,
                                     checked_unknown_rows(observed, latents), latents);
-  const at::Tensor whitened_latents =
-      at::linalg_solve_triangular(given.cholesky, given.latents, /*upper=*/false);
-  const at::Tensor whitened_covariance = at::linalg_solve_triangular(
+  const Array whitened_latents =
+      nd::linalg_solve_triangular(given.cholesky, given.latents, /*upper=*/false);
+  const Array whitened_covariance = nd::linalg_solve_triangular(
       given.cholesky, given.covariance_of(given.observed, given.unknown),
       /*upper=*/false);
-  return {given.unknown, at::mm(whitened_covariance.t(), whitened_latents),
+  return {given.unknown, nd::mm(whitened_covariance.t(), whitened_latents),
           (given.covariance_of(given.unknown, given.unknown) -
-           at::mm(whitened_covariance.t(), whitened_covariance))
+           nd::mm(whitened_covariance.t(), whitened_covariance))
               .unsqueeze(0)};
 }
 
-ConditionalRows Dependence::condition_rows(const at::Tensor& parameters,
-                                           const at::Tensor& observed,
-                                           const at::Tensor& latents) const {
+ConditionalRows Dependence::condition_rows(const Array& parameters,
+                                           const Array& observed,
+                                           const Array& latents) const {
   const ConditionalLaw law = condition(parameters, observed, latents);
   return {law.rows, law.mean, law.covariance.diagonal(0, 1, 2).t().contiguous()};
 }
 
-at::Tensor Dependence::sample_given(const at::Tensor& parameters,
-                                    const at::Tensor& observed,
-                                    const at::Tensor& latents, Random& random) const {
+Array Dependence::sample_given(const Array& parameters, const Array& observed,
+                               const Array& latents, Random& random) const {
   // An unconditional draw, corrected by the regression of the unknown rows on what the
   // draw has wrong in the observed ones. Unlike a factor of the conditional covariance
   // this works where that covariance is singular.
   const Observation given = observe(*this, parameters, observed,
                                     checked_unknown_rows(observed, latents), latents);
-  at::Tensor draw = sample(parameters, latents.size(1), random).to(observed.device());
-  const at::Tensor error = given.latents - draw.index_select(0, observed);
-  const at::Tensor correction =
-      at::mm(given.covariance_of(given.unknown, given.observed),
-             at::cholesky_solve(error, given.cholesky));
+  Array draw = sample(parameters, latents.size(1), random).to(observed.device());
+  const Array error = given.latents - draw.index_select(0, observed);
+  const Array correction = nd::mm(given.covariance_of(given.unknown, given.observed),
+                                  nd::cholesky_solve(error, given.cholesky));
   draw.index_add_(0, given.unknown, correction);
   draw.index_copy_(0, observed, given.latents);
   return draw.cpu();
 }
 
-at::Tensor Dependence::checked_parameters(const at::Tensor& parameters) const {
+Array Dependence::checked_parameters(const Array& parameters) const {
   if (parameters.dim() != 2 || parameters.size(1) != parameter_count()) {
     throw InputError(fmt::format("[{}] expected parameters [R, {}], received {}",
                                  kind(), parameter_count(), shape_text(parameters)));
   }
-  return parameters.to(at::kDouble);
+  return parameters.to(nd::kDouble);
 }
 
-at::Tensor Dependence::checked_one_replica(const at::Tensor& parameters) const {
+Array Dependence::checked_one_replica(const Array& parameters) const {
   if (parameters.dim() != 1 || parameters.size(0) != parameter_count()) {
     throw InputError(fmt::format("[{}] expected parameters [{}], received {}", kind(),
                                  parameter_count(), shape_text(parameters)));
   }
-  return parameters.to(at::kDouble);
+  return parameters.to(nd::kDouble);
 }
 
-at::Tensor Dependence::checked_latents(const at::Tensor& parameters,
-                                       const at::Tensor& latents,
-                                       std::int64_t row_count) const {
+Array Dependence::checked_latents(const Array& parameters, const Array& latents,
+                                  std::int64_t row_count) const {
   if (latents.dim() != 3 || latents.size(0) != parameters.size(0) ||
       latents.size(1) != row_count) {
     throw InputError(fmt::format("[{}] expected latents [{}, {}, p], received {}",
                                  kind(), parameters.size(0), row_count,
                                  shape_text(latents)));
   }
-  return latents.to(at::kDouble);
+  return latents.to(nd::kDouble);
 }
 
-at::Tensor Dependence::checked_unknown_rows(const at::Tensor& observed,
-                                            const at::Tensor& latents) const {
+Array Dependence::checked_unknown_rows(const Array& observed,
+                                       const Array& latents) const {
   const std::int64_t n = rows();
-  if (observed.dim() != 1 || observed.scalar_type() != at::kLong ||
+  if (observed.dim() != 1 || observed.scalar_type() != nd::kLong ||
       latents.dim() != 2 || latents.size(0) != observed.size(0)) {
     throw InputError(fmt::format(
         "[{}] expected observed rows [q] int64 and latents [q, p], received {} and {}",
         kind(), shape_text(observed), shape_text(latents)));
   }
-  at::Tensor is_observed = at::zeros({n}, observed.options().dtype(at::kBool));
+  Array is_observed = nd::zeros({n}, observed.options().dtype(nd::kBool));
   if (observed.size(0) > 0) {
     const auto low = observed.min().item<std::int64_t>();
     const auto high = observed.max().item<std::int64_t>();
@@ -323,7 +313,7 @@ at::Tensor Dependence::checked_unknown_rows(const at::Tensor& observed,
     }
     is_observed.index_fill_(0, observed, true);
   }
-  const at::Tensor unknown = at::nonzero(is_observed.logical_not()).squeeze(1);
+  const Array unknown = nd::nonzero(is_observed.logical_not()).squeeze(1);
   if (unknown.size(0) + observed.size(0) != n) {
     throw InputError(fmt::format(
         "[{}] expected distinct observed rows, received some row more than once",

@@ -2,13 +2,13 @@
 // U ~ MatrixNormal(0, C, I_p).
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "kinflow/array/array.h"
 
 namespace kinflow {
 
@@ -25,33 +25,32 @@ class LatentMemory {
  public:
   virtual ~LatentMemory();
   /// Forgets everything and takes a copy of these latents, in their own floating type.
-  /// Memories of blocks keep their tensors where they are when the shape stays, so that
+  /// Memories of blocks keep their arrays where they are when the shape stays, so that
   /// recorded work goes on with them.
   /// @param latents [R, n, p]
-  virtual void reset(const at::Tensor& latents);
+  virtual void reset(const Array& latents);
   /// Overwrites some rows. @param rows [b] int64, distinct  @param latents [R, b, p]
-  virtual void update(const at::Tensor& rows, const at::Tensor& latents) = 0;
+  virtual void update(const Array& rows, const Array& latents) = 0;
   /// Rows of C^-1 U of the remembered latents: [R, b, p] float64.
   /// @param parameters [R, k] as in Dependence
-  virtual at::Tensor precision_rows(const at::Tensor& parameters,
-                                    const at::Tensor& rows) const = 0;
+  virtual Array precision_rows(const Array& parameters, const Array& rows) const = 0;
   /// Exact gradient of Dependence::objective of the remembered latents: [R, k] float64.
-  virtual at::Tensor parameter_gradient(const at::Tensor& parameters) const = 0;
+  virtual Array parameter_gradient(const Array& parameters) const = 0;
   /// The remembered latents, [R, n, p].
-  const at::Tensor& latents() const { return latents_; }
+  const Array& latents() const { return latents_; }
 
  protected:
   /// Writes the batch's latents into latents_ and returns the rows' previous ones,
   /// [R, b, p] float64.
-  at::Tensor exchange_rows(const at::Tensor& rows, const at::Tensor& latents);
+  Array exchange_rows(const Array& rows, const Array& latents);
 
-  /// Copies values into a tensor, without moving it where shape and type agree.
-  static void set_in_place(at::Tensor& kept, const at::Tensor& values);
+  /// Copies values into an array, without moving it where shape and type agree.
+  static void set_in_place(Array& kept, const Array& values);
 
   explicit LatentMemory(std::int64_t rows) : rows_(rows) {}
 
   std::int64_t rows_;
-  at::Tensor latents_;
+  Array latents_;
 };
 
 /// A parameter in (0, 1) from its logit, kept in [1e-9, 1 - 1e-9].
@@ -60,34 +59,34 @@ double share_from_unconstrained(double unconstrained);
 /// The law of unknown rows given observed ones: each column of the unknown latents is
 /// normal with its column of `mean` and its `covariance`.
 struct ConditionalLaw {
-  at::Tensor rows;        ///< [m] int64, the unknown rows in increasing order
-  at::Tensor mean;        ///< [m, p] float64
-  at::Tensor covariance;  ///< [L, m, m] float64, L as in distinct_latents()
+  Array rows;        ///< [m] int64, the unknown rows in increasing order
+  Array mean;        ///< [m, p] float64
+  Array covariance;  ///< [L, m, m] float64, L as in distinct_latents()
 };
 
 /// The law of each unknown row by itself given all observed rows.
 struct ConditionalRows {
-  at::Tensor rows;      ///< [m] int64, the unknown rows in increasing order
-  at::Tensor mean;      ///< [m, p] float64
-  at::Tensor variance;  ///< [m, L] float64, L as in distinct_latents()
+  Array rows;      ///< [m] int64, the unknown rows in increasing order
+  Array mean;      ///< [m, p] float64
+  Array variance;  ///< [m, L] float64, L as in distinct_latents()
 };
 
 /// A copy in the CPU's memory, float64 and contiguous, for structures that loop over
 /// rows.
-at::Tensor on_cpu(const at::Tensor& tensor);
+Array on_cpu(const Array& tensor);
 
 /// A structure of C over n rows with k parameters (correlations, variance shares).
 ///
-/// The structure is fixed; the parameters are an argument, a float64 tensor [R, k] on
+/// The structure is fixed; the parameters are an argument, a float64 array [R, k] on
 /// their natural scale, one row for each of R replicas. Latents are [R, n, p] of any
 /// floating type; all algebra and all results are float64. With k = 0 the parameters
-/// are a [R, 0] tensor.
+/// are a [R, 0] array.
 ///
 /// All columns of the latents have the same C, unless each has one of its own
 /// (per_latent.h). Then the structure knows p, and what follows is of all columns
 /// together: traces are sums over the columns, log det C is their mean.
 ///
-/// A structure lives on the device of the tensors that it was made from, and its
+/// A structure lives on the device of the arrays that it was made from, and its
 /// arguments must be there too. Shapes are checked; that parameters lie inside their
 /// range is the caller's duty, because looking at them would stall a GPU.
 class Dependence {
@@ -105,29 +104,28 @@ class Dependence {
   virtual std::int64_t distinct_latents() const { return 1; }
   /// The numbers that the parameters stand for, which a model keeps and a person reads:
   /// [R, q]. The default is the parameters themselves.
-  virtual at::Tensor interpreted(const at::Tensor& parameters) const;
+  virtual Array interpreted(const Array& parameters) const;
 
   /// log det C, the mean over the columns: [R].
-  virtual at::Tensor log_det(const at::Tensor& parameters) const = 0;
+  virtual Array log_det(const Array& parameters) const = 0;
   /// C^-1 U: [R, n, p].
-  virtual at::Tensor precision_times(const at::Tensor& parameters,
-                                     const at::Tensor& latents) const = 0;
+  virtual Array precision_times(const Array& parameters,
+                                const Array& latents) const = 0;
   /// What each row is worth, C^-1 1: [R, n]. The sum is the number of independent rows
   /// that tell as much about a mean; weights of generalised least squares. The mean
   /// over the columns.
-  at::Tensor row_worth(const at::Tensor& parameters) const;
+  Array row_worth(const Array& parameters) const;
   /// The same of each column: [R, n, L].
-  at::Tensor row_worth_by_latent(const at::Tensor& parameters) const;
+  Array row_worth_by_latent(const Array& parameters) const;
   /// tr(U' C^-1 U): [R].
-  virtual at::Tensor quadratic(const at::Tensor& parameters,
-                               const at::Tensor& latents) const;
+  virtual Array quadratic(const Array& parameters, const Array& latents) const;
   /// -log p(U) without the constant: p/2 log det C + 1/2 tr(U' C^-1 U): [R].
-  at::Tensor objective(const at::Tensor& parameters, const at::Tensor& latents) const;
+  Array objective(const Array& parameters, const Array& latents) const;
   /// log p(U) of all rows together: [R].
-  at::Tensor log_density(const at::Tensor& parameters, const at::Tensor& latents) const;
+  Array log_density(const Array& parameters, const Array& latents) const;
   /// Exact gradient of objective() in the parameters: [R, k].
-  virtual at::Tensor parameter_gradient(const at::Tensor& parameters,
-                                        const at::Tensor& latents) const = 0;
+  virtual Array parameter_gradient(const Array& parameters,
+                                   const Array& latents) const = 0;
 
   /// Estimate of the batch's rows of C^-1 U from the pairs inside the batch: [R, b, p].
   ///
@@ -137,16 +135,15 @@ class Dependence {
   /// the average of n/b sum_{i in batch} v_i . g_i over all batches is tr(V' C^-1 U)
   /// for every fixed V [n, p]. A batch of one row has no pairs: g_i = A_ii u_i.
   /// @param rows [b] int64, distinct  @param latents [R, b, p], the batch's own
-  virtual at::Tensor pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
-                                const at::Tensor& latents) const = 0;
+  virtual Array pairs_rows(const Array& parameters, const Array& rows,
+                           const Array& latents) const = 0;
   /// Estimate of parameter_gradient() from the pairs inside the batch: [R, k].
   ///
   /// The log-determinant's part is exact; the trace's part is the derivative of
   ///     n/(2b) sum_{i in batch} u_i . g_i,   g_i as in pairs_rows(), latents fixed.
   /// Its average over all batches of b >= 2 rows is parameter_gradient().
-  virtual at::Tensor pairs_parameter_gradient(const at::Tensor& parameters,
-                                              const at::Tensor& rows,
-                                              const at::Tensor& latents) const = 0;
+  virtual Array pairs_parameter_gradient(const Array& parameters, const Array& rows,
+                                         const Array& latents) const = 0;
   /// An empty memory, to be filled by reset(). It must not outlive this object.
   virtual std::unique_ptr<LatentMemory> make_memory() const = 0;
   /// The estimates that a training takes of every batch (batch_estimator.h). The
@@ -156,25 +153,25 @@ class Dependence {
   /// @param type     of the latents that will come; where it is float32 the estimates
   ///                 may have no more digits than that
   virtual std::unique_ptr<BatchEstimator> make_estimator(
-      const std::vector<EstimatorChoice>& choices, at::ScalarType type) const;
+      const std::vector<EstimatorChoice>& choices, nd::ScalarType type) const;
 
   /// Parameters on an unbounded scale for an optimiser, and back. The default is the
   /// logit: every parameter lies in (0, 1) and is kept in [1e-9, 1 - 1e-9].
-  virtual at::Tensor to_unconstrained(const at::Tensor& parameters) const;
-  virtual at::Tensor from_unconstrained(const at::Tensor& unconstrained) const;
+  virtual Array to_unconstrained(const Array& parameters) const;
+  virtual Array from_unconstrained(const Array& unconstrained) const;
   /// Gradient on the unbounded scale from the one in the parameters.
-  virtual at::Tensor unconstrained_gradient(const at::Tensor& parameters,
-                                            const at::Tensor& gradient) const;
+  virtual Array unconstrained_gradient(const Array& parameters,
+                                       const Array& gradient) const;
 
   /// Gradient on the unbounded scale of minus the logarithm of a weak prior, which
   /// keeps an optimiser from the ends of the parameters' range: [R, k]. The default is
   /// a Beta(2, 2) density of every parameter in (0, 1).
-  virtual at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const;
+  virtual Array unconstrained_prior_gradient(const Array& parameters) const;
   /// Minus the logarithm of that prior, up to a constant: [R].
-  virtual at::Tensor prior_objective(const at::Tensor& parameters) const;
+  virtual Array prior_objective(const Array& parameters) const;
   /// Parameters to start from where nothing is known: [k] float64 on the CPU. The
   /// default is 1/2 for each.
-  virtual at::Tensor default_parameters() const;
+  virtual Array default_parameters() const;
 
   /// The parameters that minimise objective() + prior * prior_objective(): [R, k]. With
   /// prior = 0 they make the latents most likely. NumericalError where the search does
@@ -185,8 +182,8 @@ class Dependence {
   /// objective() and parameter_gradient(). Structures that find the lowest minimum of
   /// all by their likelihood curve need no start and look at its shape only.
   /// @param latents [R, n, p]  @param start [R, k]
-  virtual at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
-                                 double prior) const;
+  virtual Array most_likely(const Array& latents, const Array& start,
+                            double prior) const;
   /// One line about the structure for a log; empty where there is nothing to say.
   virtual std::string description() const { return {}; }
   /// Whether every new value of the parameters costs far more than a batch of a
@@ -201,41 +198,37 @@ class Dependence {
 
   /// Draws U ~ MatrixNormal(0, C, I_p): [n, p] float64 on the CPU.
   /// @param parameters [k], one replica
-  virtual at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
-                            Random& random) const = 0;
+  virtual Array sample(const Array& parameters, std::int64_t columns,
+                       Random& random) const = 0;
   /// C as dense float64 matrices [L, n, n], for oracles and small problems.
   /// @param parameters [k]
-  virtual at::Tensor covariance(const at::Tensor& parameters) const = 0;
+  virtual Array covariance(const Array& parameters) const = 0;
   /// Law of all other rows given the latents of some rows, from the dense C: O(n^2)
   /// memory. NumericalError where the observed rows' C is not positive definite.
   /// @param parameters [k]  @param observed [q] int64, distinct  @param latents [q, p]
-  virtual ConditionalLaw condition(const at::Tensor& parameters,
-                                   const at::Tensor& observed,
-                                   const at::Tensor& latents) const;
+  virtual ConditionalLaw condition(const Array& parameters, const Array& observed,
+                                   const Array& latents) const;
   /// The same for each row by itself, without what it has in common with other unknown
   /// rows. The default takes the diagonal of condition().
-  virtual ConditionalRows condition_rows(const at::Tensor& parameters,
-                                         const at::Tensor& observed,
-                                         const at::Tensor& latents) const;
+  virtual ConditionalRows condition_rows(const Array& parameters, const Array& observed,
+                                         const Array& latents) const;
   /// A draw of all n rows whose observed rows have the given latents: [n, p] float64 on
   /// the CPU. Costs as condition() does.
-  virtual at::Tensor sample_given(const at::Tensor& parameters,
-                                  const at::Tensor& observed, const at::Tensor& latents,
-                                  Random& random) const;
+  virtual Array sample_given(const Array& parameters, const Array& observed,
+                             const Array& latents, Random& random) const;
 
  protected:
   /// The arguments in float64; InputError where they do not have the shape named.
   /// Parameters of all replicas, [R, k].
-  at::Tensor checked_parameters(const at::Tensor& parameters) const;
+  Array checked_parameters(const Array& parameters) const;
   /// Parameters of one replica, [k].
-  at::Tensor checked_one_replica(const at::Tensor& parameters) const;
+  Array checked_one_replica(const Array& parameters) const;
   /// Latents [R, row_count, p] for parameters [R, k].
-  at::Tensor checked_latents(const at::Tensor& parameters, const at::Tensor& latents,
-                             std::int64_t row_count) const;
+  Array checked_latents(const Array& parameters, const Array& latents,
+                        std::int64_t row_count) const;
   /// The rows that are not observed, [m] int64 in increasing order; InputError where
   /// the observed rows are not distinct rows [q] int64 with latents [q, p].
-  at::Tensor checked_unknown_rows(const at::Tensor& observed,
-                                  const at::Tensor& latents) const;
+  Array checked_unknown_rows(const Array& observed, const Array& latents) const;
   /// Weight (n - 1)/(b - 1) of the pairs of a batch of b rows; 0 for b = 1.
   double pair_weight(std::int64_t batch) const;
 };

@@ -1,16 +1,16 @@
 // Block Krylov spaces of relationship matrices.
 #include "kinflow/dependence/dominant_subspace.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
-#include "kinflow/core/tensor_numbers.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/dependence/spectral_decomposition.h"
 
 namespace kinflow {
@@ -32,28 +32,28 @@ constexpr double kPromising = 1e-3;
 constexpr double kTypicalLambda = 0.1;
 
 /// Vectors of standard normal numbers, [n, c] on the device.
-at::Tensor random_block(std::int64_t n, std::int64_t c, std::uint64_t seed,
-                        at::Device device) {
+Array random_block(std::int64_t n, std::int64_t c, std::uint64_t seed,
+                   nd::Device device) {
   Random random(seed, stream(Purpose::probes, 1));
   return normal_numbers({n, c}, random).to(device);
 }
 
 /// Eigenvectors of V'GV in the coordinates of a basis V of a Krylov space.
 struct RitzPairs {
-  at::Tensor basis;        // V [n, m]
-  at::Tensor coordinates;  // [m, m], a column for each value
-  at::Tensor values;       // [m], increasing
-  at::Tensor residuals;    // [m]
+  Array basis;        // V [n, m]
+  Array coordinates;  // [m, m], a column for each value
+  Array values;       // [m], increasing
+  Array residuals;    // [m]
 };
 
 RitzPairs krylov_space(const RelationshipOperator& relationship,
                        const DominantSubspaceOptions& options) {
   const std::int64_t n = relationship.rows(), limit = options.basis;
-  const at::TensorOptions numbers =
-      at::TensorOptions(relationship.device()).dtype(at::kDouble);
-  at::Tensor all = at::empty({n, limit}, numbers);
-  at::Tensor projected = at::zeros({limit, limit}, numbers);
-  at::Tensor block = std::get<0>(at::linalg_qr(
+  const nd::TensorOptions numbers =
+      nd::TensorOptions(relationship.device()).dtype(nd::kDouble);
+  Array all = nd::empty({n, limit}, numbers);
+  Array projected = nd::zeros({limit, limit}, numbers);
+  Array block = std::get<0>(nd::linalg_qr(
       random_block(n, std::min(kBlock, limit), options.seed, relationship.device())));
   std::int64_t size = 0;
   double scale = 0;
@@ -61,33 +61,33 @@ RitzPairs krylov_space(const RelationshipOperator& relationship,
     const std::int64_t last = size;
     all.narrow(1, last, block.size(1)).copy_(block);
     size += block.size(1);
-    const at::Tensor basis = all.narrow(1, 0, size);
-    at::Tensor product = relationship.times(block);
-    const at::Tensor inside = at::mm(basis.t(), product);
+    const Array basis = all.narrow(1, 0, size);
+    Array product = relationship.times(block);
+    const Array inside = nd::mm(basis.t(), product);
     projected.narrow(0, 0, size).narrow(1, last, size - last).copy_(inside);
     projected.narrow(0, last, size - last).narrow(1, 0, size).copy_(inside.t());
     scale = std::max(scale, inside.norm().item<double>());
-    product = product - at::mm(basis, inside);
-    product = product - at::mm(basis, at::mm(basis.t(), product));
-    const auto [directions, triangle] = at::linalg_qr(product);
-    const auto [left, singular, right] = at::svd(triangle);
+    product = product - nd::mm(basis, inside);
+    product = product - nd::mm(basis, nd::mm(basis.t(), product));
+    const auto [directions, triangle] = nd::linalg_qr(product);
+    const auto [left, singular, right] = nd::svd(triangle);
     const auto fresh = (singular > kInside * scale).sum().item<std::int64_t>();
     const bool is_end = fresh == 0 || size + fresh > limit;
     const bool is_dear =
         static_cast<double>(2 * size * n) > relationship.product_cost();
     if (is_end || (is_dear && size >= kTrial)) {
-      const at::Tensor small = projected.narrow(0, 0, size).narrow(1, 0, size);
-      const auto [values, coordinates] = at::linalg_eigh(0.5 * (small + small.t()));
+      const Array small = projected.narrow(0, 0, size).narrow(1, 0, size);
+      const auto [values, coordinates] = nd::linalg_eigh(0.5 * (small + small.t()));
       // Only products with the last block leave the space.
-      const at::Tensor residuals =
-          at::mm(triangle, coordinates.narrow(0, last, size - last)).norm(2, 0);
+      const Array residuals =
+          nd::mm(triangle, coordinates.narrow(0, last, size - last)).norm(2, 0);
       const bool is_promising = residuals[size - 1].item<double>() <=
                                 kPromising * values[size - 1].item<double>();
       if (is_end || !is_promising) return {basis, coordinates, values, residuals};
     }
-    block = at::mm(directions, left.narrow(1, 0, fresh));
-    block = block - at::mm(basis, at::mm(basis.t(), block));
-    block = std::get<0>(at::linalg_qr(block));
+    block = nd::mm(directions, left.narrow(1, 0, fresh));
+    block = block - nd::mm(basis, nd::mm(basis.t(), block));
+    block = std::get<0>(nd::linalg_qr(block));
   }
 }
 
@@ -123,49 +123,49 @@ void check_not_negative(double smallest, double largest, std::int64_t rows) {
       smallest));
 }
 
-at::Tensor DominantSubspace::variances(const at::Tensor& lambda) const {
+Array DominantSubspace::variances(const Array& lambda) const {
   return lambda + (1 - lambda) * values.unsqueeze(1);
 }
 
-at::Tensor DominantSubspace::rest_variance(const at::Tensor& lambda) const {
+Array DominantSubspace::rest_variance(const Array& lambda) const {
   return lambda + (1 - lambda) * rest_mean;
 }
 
-DominantSubspace::Function DominantSubspace::inverse(const at::Tensor& lambda) const {
-  const at::Tensor variance = variances(lambda);
-  if (is_complete()) return {variance.reciprocal(), at::zeros_like(lambda)};
-  const at::Tensor rest = rest_variance(lambda);
+DominantSubspace::Function DominantSubspace::inverse(const Array& lambda) const {
+  const Array variance = variances(lambda);
+  if (is_complete()) return {variance.reciprocal(), nd::zeros_like(lambda)};
+  const Array rest = rest_variance(lambda);
   // 1/v - 1/rest, without the difference.
   return {(1 - lambda) * (rest_mean - values).unsqueeze(1) / (variance * rest),
           rest.reciprocal()};
 }
 
-at::Tensor DominantSubspace::remove_from(const at::Tensor& matrix) const {
+Array DominantSubspace::remove_from(const Array& matrix) const {
   if (count() == 0) return matrix;
-  return matrix - at::mm(vectors, at::mm(vectors.t(), matrix));
+  return matrix - nd::mm(vectors, nd::mm(vectors.t(), matrix));
 }
 
-at::Tensor apply(const DominantSubspace& subspace,
-                 const DominantSubspace::Function& function, const at::Tensor& matrix) {
+Array apply(const DominantSubspace& subspace,
+            const DominantSubspace::Function& function, const Array& matrix) {
   if (subspace.count() == 0) return function.outside * matrix;
-  const at::Tensor along = at::mm(subspace.vectors.t(), matrix);
-  return function.outside * matrix + at::mm(subspace.vectors, function.inside * along);
+  const Array along = nd::mm(subspace.vectors.t(), matrix);
+  return function.outside * matrix + nd::mm(subspace.vectors, function.inside * along);
 }
 
 DominantSubspace find_dominant_subspace(const RelationshipOperator& relationship,
                                         const DominantSubspaceOptions& options) {
   const std::int64_t n = relationship.rows();
   if (n <= options.basis) {
-    const at::Tensor all =
-        at::arange(n, at::TensorOptions(relationship.device()).dtype(at::kLong));
-    const auto [values, vectors] = at::linalg_eigh(relationship.block(all, all));
+    const Array all =
+        nd::arange(n, nd::TensorOptions(relationship.device()).dtype(nd::kLong));
+    const auto [values, vectors] = nd::linalg_eigh(relationship.block(all, all));
     check_not_negative(values[0].item<double>(), values[n - 1].item<double>(), n);
-    return {vectors.contiguous(), values.clamp_min(0), at::zeros_like(values), 0};
+    return {vectors.contiguous(), values.clamp_min(0), nd::zeros_like(values), 0};
   }
   const RitzPairs ritz = krylov_space(relationship, options);
   const std::int64_t m = ritz.values.size(0);
-  const at::Tensor values = ritz.values.flip(0).cpu().contiguous();
-  const at::Tensor residuals = ritz.residuals.flip(0).cpu().contiguous();
+  const Array values = ritz.values.flip(0).cpu().contiguous();
+  const Array residuals = ritz.residuals.flip(0).cpu().contiguous();
   const double* value = values.data_ptr<double>();
   check_not_negative(value[m - 1], value[0], n);
   std::int64_t converged = 0;
@@ -177,7 +177,7 @@ DominantSubspace find_dominant_subspace(const RelationshipOperator& relationship
       useful_count({value, value + m}, converged, relationship.product_cost(), n);
   const double rest_sum =
       relationship.trace() - values.narrow(0, 0, kept).sum().item<double>();
-  return {at::mm(ritz.basis, ritz.coordinates.narrow(1, m - kept, kept)),
+  return {nd::mm(ritz.basis, ritz.coordinates.narrow(1, m - kept, kept)),
           ritz.values.narrow(0, m - kept, kept).clone(),
           ritz.residuals.narrow(0, m - kept, kept).clone(),
           std::max(rest_sum / static_cast<double>(n - kept), 0.0)};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/relationship_operator.h"
 
 namespace kinflow {
@@ -20,33 +21,33 @@ struct DominantSubspaceOptions {
 /// the place of G, C = lambda I + (1 - lambda) G is inverted at the cost of products
 /// with Q, for every lambda: a preconditioner that is made once.
 struct DominantSubspace {
-  at::Tensor vectors;    ///< Q [n, k] float64, orthonormal; k may be 0
-  at::Tensor values;     ///< [k] float64, none negative
-  at::Tensor residuals;  ///< [k] float64, the lengths of G q - value q
-  double rest_mean;      ///< of the n - k other eigenvalues; 0 where k = n
+  Array vectors;     ///< Q [n, k] float64, orthonormal; k may be 0
+  Array values;      ///< [k] float64, none negative
+  Array residuals;   ///< [k] float64, the lengths of G q - value q
+  double rest_mean;  ///< of the n - k other eigenvalues; 0 where k = n
 
   /// A function of the approximate C of each lambda as outside I + Q diag(inside) Q'.
   struct Function {
-    at::Tensor inside;   ///< [k, c]
-    at::Tensor outside;  ///< [c]; 0 where k = n
+    Array inside;   ///< [k, c]
+    Array outside;  ///< [c]; 0 where k = n
   };
 
   std::int64_t rows() const { return vectors.size(0); }
   std::int64_t count() const { return vectors.size(1); }
   bool is_complete() const { return rows() == count(); }
   /// Eigenvalues of C along Q for each lambda: [k, c]. @param lambda [c]
-  at::Tensor variances(const at::Tensor& lambda) const;
+  Array variances(const Array& lambda) const;
   /// Mean eigenvalue of C in the other directions: [c].
-  at::Tensor rest_variance(const at::Tensor& lambda) const;
+  Array rest_variance(const Array& lambda) const;
   /// Inverse of the approximate C.
-  Function inverse(const at::Tensor& lambda) const;
+  Function inverse(const Array& lambda) const;
   /// X without its part along Q: [n, c].
-  at::Tensor remove_from(const at::Tensor& matrix) const;
+  Array remove_from(const Array& matrix) const;
 };
 
 /// function times X, column by column: [n, c]. @param matrix X [n, c]
-at::Tensor apply(const DominantSubspace& subspace,
-                 const DominantSubspace::Function& function, const at::Tensor& matrix);
+Array apply(const DominantSubspace& subspace,
+            const DominantSubspace::Function& function, const Array& matrix);
 
 /// Searches a block Krylov space of G with complete orthogonalisation: `basis` products
 /// with G, O(n basis^2) further operations, two matrices n x basis. Ends early where

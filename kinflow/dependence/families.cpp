@@ -2,14 +2,13 @@
 // component.
 #include "kinflow/dependence/families.h"
 
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/size.h"
 #include "kinflow/dependence/likelihood_curve.h"
@@ -53,17 +52,17 @@ class Families::Memory final : public LatentMemory {
   explicit Memory(const Families& families)
       : LatentMemory(families.rows()), families_(families) {}
 
-  void reset(const at::Tensor& latents) override {
+  void reset(const Array& latents) override {
     LatentMemory::reset(latents);
     rotated_ = families_.rotate(on_cpu(latents_));
     squares_ = families_.squares(rotated_);
   }
 
-  void update(const at::Tensor& rows, const at::Tensor& latents) override {
-    const at::Tensor before = exchange_rows(rows, latents);
-    const at::Tensor after = latents_.index_select(1, rows).to(at::kDouble);
-    const at::Tensor change = on_cpu(after - before);
-    const at::Tensor row = rows.cpu().contiguous();
+  void update(const Array& rows, const Array& latents) override {
+    const Array before = exchange_rows(rows, latents);
+    const Array after = latents_.index_select(1, rows).to(nd::kDouble);
+    const Array change = on_cpu(after - before);
+    const Array row = rows.cpu().contiguous();
     const std::int64_t batch = row.size(0), p = change.size(2);
     const auto* rows_in = row.data_ptr<std::int64_t>();
     for (std::int64_t r = 0; r < change.size(0); ++r) {
@@ -86,12 +85,11 @@ class Families::Memory final : public LatentMemory {
     }
   }
 
-  at::Tensor precision_rows(const at::Tensor& parameters,
-                            const at::Tensor& rows) const override {
-    const at::Tensor variances = families_.variances(parameters);
-    const at::Tensor row = rows.cpu().contiguous();
+  Array precision_rows(const Array& parameters, const Array& rows) const override {
+    const Array variances = families_.variances(parameters);
+    const Array row = rows.cpu().contiguous();
     const std::int64_t replicas = rotated_.size(0), p = rotated_.size(2);
-    at::Tensor result = at::zeros({replicas, row.size(0), p}, at::kDouble);
+    Array result = nd::zeros({replicas, row.size(0), p}, nd::kDouble);
     double* out = result.data_ptr<double>();
     for (std::int64_t r = 0; r < replicas; ++r) {
       for (std::int64_t j = 0; j < row.size(0); ++j, out += p) {
@@ -107,14 +105,14 @@ class Families::Memory final : public LatentMemory {
     return result.to(latents_.device());
   }
 
-  at::Tensor parameter_gradient(const at::Tensor& parameters) const override {
+  Array parameter_gradient(const Array& parameters) const override {
     return families_.gradient_from_squares(parameters, squares_, latents_.size(2));
   }
 
  private:
   const Families& families_;
-  at::Tensor rotated_;  // [R, n, p]
-  at::Tensor squares_;  // [R, distinct]
+  Array rotated_;  // [R, n, p]
+  Array squares_;  // [R, distinct]
 };
 
 const double* Families::eigenvectors_of_row(std::int64_t row) const {
@@ -137,18 +135,18 @@ std::int64_t Families::rows_of_largest_component() const {
   return largest;
 }
 
-at::Tensor Families::variances(const at::Tensor& parameters) const {
-  const at::Tensor own_share = on_cpu(checked_parameters(parameters));
+Array Families::variances(const Array& parameters) const {
+  const Array own_share = on_cpu(checked_parameters(parameters));
   return own_share + (1 - own_share) * distinct_;
 }
 
-at::Tensor Families::rotate(const at::Tensor& latents) const {
-  at::Tensor rotated = at::zeros_like(latents);
+Array Families::rotate(const Array& latents) const {
+  Array rotated = nd::zeros_like(latents);
   const std::int64_t p = latents.size(2);
   for (std::int64_t r = 0; r < latents.size(0); ++r) {
     const double* in = latents.data_ptr<double>() + r * rows() * p;
     double* out = rotated.data_ptr<double>() + r * rows() * p;
-    at::parallel_for(
+    nd::parallel_for(
         0, component_count(), kComponentsPerTask,
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t f = begin; f < end; ++f) {
@@ -165,9 +163,9 @@ at::Tensor Families::rotate(const at::Tensor& latents) const {
   return rotated;
 }
 
-at::Tensor Families::squares(const at::Tensor& rotated) const {
+Array Families::squares(const Array& rotated) const {
   const std::int64_t p = rotated.size(2);
-  at::Tensor result = at::zeros({rotated.size(0), distinct_.size(0)}, at::kDouble);
+  Array result = nd::zeros({rotated.size(0), distinct_.size(0)}, nd::kDouble);
   const double* in = rotated.data_ptr<double>();
   for (std::int64_t r = 0; r < rotated.size(0); ++r) {
     double* out = result.data_ptr<double>() + r * result.size(1);
@@ -178,31 +176,29 @@ at::Tensor Families::squares(const at::Tensor& rotated) const {
   return result;
 }
 
-at::Tensor Families::gradient_from_squares(const at::Tensor& parameters,
-                                           const at::Tensor& squares,
-                                           std::int64_t columns) const {
-  const at::Tensor variance = variances(parameters);
-  const at::Tensor numbers = static_cast<double>(columns) * distinct_counts_;
-  const at::Tensor slopes = (1 - distinct_) / variance * (numbers - squares / variance);
+Array Families::gradient_from_squares(const Array& parameters, const Array& squares,
+                                      std::int64_t columns) const {
+  const Array variance = variances(parameters);
+  const Array numbers = static_cast<double>(columns) * distinct_counts_;
+  const Array slopes = (1 - distinct_) / variance * (numbers - squares / variance);
   return (0.5 * slopes.sum(1, /*keepdim=*/true)).to(parameters.device());
 }
 
-at::Tensor Families::log_det(const at::Tensor& parameters) const {
-  return at::mv(variances(parameters).log(), distinct_counts_).to(parameters.device());
+Array Families::log_det(const Array& parameters) const {
+  return nd::mv(variances(parameters).log(), distinct_counts_).to(parameters.device());
 }
 
-at::Tensor Families::precision_times(const at::Tensor& parameters,
-                                     const at::Tensor& latents) const {
-  const at::Tensor all = on_cpu(checked_latents(parameters, latents, rows()));
-  const at::Tensor variance = variances(parameters);
-  const at::Tensor rotated = rotate(all);
+Array Families::precision_times(const Array& parameters, const Array& latents) const {
+  const Array all = on_cpu(checked_latents(parameters, latents, rows()));
+  const Array variance = variances(parameters);
+  const Array rotated = rotate(all);
   const std::int64_t p = all.size(2);
-  at::Tensor result = at::zeros_like(all);
+  Array result = nd::zeros_like(all);
   for (std::int64_t r = 0; r < all.size(0); ++r) {
     const double* in = rotated.data_ptr<double>() + r * rows() * p;
     double* out = result.data_ptr<double>() + r * rows() * p;
     const double* variances_in = variance.data_ptr<double>() + r * variance.size(1);
-    at::parallel_for(
+    nd::parallel_for(
         0, component_count(), kComponentsPerTask,
         [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t f = begin; f < end; ++f) {
@@ -220,21 +216,20 @@ at::Tensor Families::precision_times(const at::Tensor& parameters,
   return result.to(latents.device());
 }
 
-at::Tensor Families::quadratic(const at::Tensor& parameters,
-                               const at::Tensor& latents) const {
-  const at::Tensor all = on_cpu(checked_latents(parameters, latents, rows()));
+Array Families::quadratic(const Array& parameters, const Array& latents) const {
+  const Array all = on_cpu(checked_latents(parameters, latents, rows()));
   return (squares(rotate(all)) / variances(parameters)).sum(1).to(latents.device());
 }
 
-at::Tensor Families::parameter_gradient(const at::Tensor& parameters,
-                                        const at::Tensor& latents) const {
-  const at::Tensor all = on_cpu(checked_latents(parameters, latents, rows()));
+Array Families::parameter_gradient(const Array& parameters,
+                                   const Array& latents) const {
+  const Array all = on_cpu(checked_latents(parameters, latents, rows()));
   return gradient_from_squares(parameters, squares(rotate(all)), all.size(2));
 }
 
 template <typename Visit>
-void Families::for_each_group(const at::Tensor& rows, const Visit& visit) const {
-  const at::Tensor row = rows.cpu().contiguous();
+void Families::for_each_group(const Array& rows, const Visit& visit) const {
+  const Array row = rows.cpu().contiguous();
   std::vector<std::pair<std::int64_t, std::int64_t>> order;
   order.reserve(to_size(row.size(0)));
   for (std::int64_t j = 0; j < row.size(0); ++j) {
@@ -251,14 +246,14 @@ void Families::for_each_group(const at::Tensor& rows, const Visit& visit) const 
   }
 }
 
-at::Tensor Families::pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
-                                const at::Tensor& latents) const {
-  const at::Tensor batch = on_cpu(checked_latents(parameters, latents, rows.size(0)));
-  const at::Tensor variance = variances(parameters);
-  const at::Tensor row = rows.cpu().contiguous();
+Array Families::pairs_rows(const Array& parameters, const Array& rows,
+                           const Array& latents) const {
+  const Array batch = on_cpu(checked_latents(parameters, latents, rows.size(0)));
+  const Array variance = variances(parameters);
+  const Array row = rows.cpu().contiguous();
   const std::int64_t b = row.size(0), p = batch.size(2);
   const double weight = pair_weight(b);
-  at::Tensor result = at::zeros_like(batch);
+  Array result = nd::zeros_like(batch);
   std::vector<double> rotated;
   for (std::int64_t r = 0; r < batch.size(0); ++r) {
     const double* in = batch.data_ptr<double>() + r * b * p;
@@ -290,16 +285,15 @@ at::Tensor Families::pairs_rows(const at::Tensor& parameters, const at::Tensor& 
   return result.to(latents.device());
 }
 
-at::Tensor Families::pairs_parameter_gradient(const at::Tensor& parameters,
-                                              const at::Tensor& rows,
-                                              const at::Tensor& latents) const {
-  const at::Tensor batch = on_cpu(checked_latents(parameters, latents, rows.size(0)));
-  const at::Tensor variance = variances(parameters);
-  const at::Tensor inverse_slope = (distinct_ - 1) / variance.square();
-  const at::Tensor row = rows.cpu().contiguous();
+Array Families::pairs_parameter_gradient(const Array& parameters, const Array& rows,
+                                         const Array& latents) const {
+  const Array batch = on_cpu(checked_latents(parameters, latents, rows.size(0)));
+  const Array variance = variances(parameters);
+  const Array inverse_slope = (distinct_ - 1) / variance.square();
+  const Array row = rows.cpu().contiguous();
   const std::int64_t b = row.size(0), p = batch.size(2);
   const double weight = pair_weight(b);
-  at::Tensor trace_slope = at::zeros({batch.size(0)}, at::kDouble);
+  Array trace_slope = nd::zeros({batch.size(0)}, nd::kDouble);
   std::vector<double> rotated;
   for (std::int64_t r = 0; r < batch.size(0); ++r) {
     const double* in = batch.data_ptr<double>() + r * b * p;
@@ -323,7 +317,7 @@ at::Tensor Families::pairs_parameter_gradient(const at::Tensor& parameters,
       }
     });
   }
-  const at::Tensor log_det_slope = at::mv((1 - distinct_) / variance, distinct_counts_);
+  const Array log_det_slope = nd::mv((1 - distinct_) / variance, distinct_counts_);
   const double scale =
       static_cast<double>(this->rows()) / static_cast<double>(rows.size(0));
   return (0.5 * (static_cast<double>(p) * log_det_slope + scale * trace_slope))
@@ -331,11 +325,11 @@ at::Tensor Families::pairs_parameter_gradient(const at::Tensor& parameters,
       .to(parameters.device());
 }
 
-at::Tensor Families::most_likely(const at::Tensor& latents, const at::Tensor& start,
-                                 double prior) const {
-  at::Tensor result = at::empty(checked_parameters(start).sizes(), at::kDouble);
-  const at::Tensor all = on_cpu(checked_latents(result, latents, rows()));
-  const at::Tensor square = squares(rotate(all));
+Array Families::most_likely(const Array& latents, const Array& start,
+                            double prior) const {
+  Array result = nd::empty(checked_parameters(start).sizes(), nd::kDouble);
+  const Array all = on_cpu(checked_latents(result, latents, rows()));
+  const Array square = squares(rotate(all));
   const std::int64_t count = distinct_.size(0);
   for (std::int64_t r = 0; r < all.size(0); ++r) {
     std::vector<SpectralTerm> terms;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/components.h"
 #include "kinflow/dependence/relationship.h"
 
@@ -51,34 +52,30 @@ class Families final : public Dependence {
   std::string description() const override;
   std::int64_t distinct_eigenvalues() const { return distinct_.size(0); }
 
-  at::Tensor log_det(const at::Tensor& parameters) const override;
-  at::Tensor precision_times(const at::Tensor& parameters,
-                             const at::Tensor& latents) const override;
-  at::Tensor quadratic(const at::Tensor& parameters,
-                       const at::Tensor& latents) const override;
-  at::Tensor parameter_gradient(const at::Tensor& parameters,
-                                const at::Tensor& latents) const override;
-  at::Tensor pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
-                        const at::Tensor& latents) const override;
-  at::Tensor pairs_parameter_gradient(const at::Tensor& parameters,
-                                      const at::Tensor& rows,
-                                      const at::Tensor& latents) const override;
+  Array log_det(const Array& parameters) const override;
+  Array precision_times(const Array& parameters, const Array& latents) const override;
+  Array quadratic(const Array& parameters, const Array& latents) const override;
+  Array parameter_gradient(const Array& parameters,
+                           const Array& latents) const override;
+  Array pairs_rows(const Array& parameters, const Array& rows,
+                   const Array& latents) const override;
+  Array pairs_parameter_gradient(const Array& parameters, const Array& rows,
+                                 const Array& latents) const override;
   std::unique_ptr<LatentMemory> make_memory() const override;
   /// The global optimum of the likelihood curve, in [1e-9, 1 - 1e-9].
-  at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
-                         double prior) const override;
-  at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
-                    Random& random) const override;
-  at::Tensor covariance(const at::Tensor& parameters) const override;
+  Array most_likely(const Array& latents, const Array& start,
+                    double prior) const override;
+  Array sample(const Array& parameters, std::int64_t columns,
+               Random& random) const override;
+  Array covariance(const Array& parameters) const override;
   /// Works family by family; the result's covariance is [m, m] all the same.
-  ConditionalLaw condition(const at::Tensor& parameters, const at::Tensor& observed,
-                           const at::Tensor& latents) const override;
+  ConditionalLaw condition(const Array& parameters, const Array& observed,
+                           const Array& latents) const override;
   /// These two work family by family: O(n p) for families of bounded size.
-  ConditionalRows condition_rows(const at::Tensor& parameters,
-                                 const at::Tensor& observed,
-                                 const at::Tensor& latents) const override;
-  at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
-                          const at::Tensor& latents, Random& random) const override;
+  ConditionalRows condition_rows(const Array& parameters, const Array& observed,
+                                 const Array& latents) const override;
+  Array sample_given(const Array& parameters, const Array& observed,
+                     const Array& latents, Random& random) const override;
 
  private:
   class Memory;
@@ -107,32 +104,31 @@ class Families final : public Dependence {
   /// The row's numbers in the m eigenvectors of its component.
   const double* eigenvectors_of_row(std::int64_t row) const;
   /// lambda + (1 - lambda) d for each distinct eigenvalue d: [R, distinct], on the CPU.
-  at::Tensor variances(const at::Tensor& parameters) const;
+  Array variances(const Array& parameters) const;
   /// Q'U, component by component: [R, n, p], in the order of the eigenvalues.
-  at::Tensor rotate(const at::Tensor& latents) const;
+  Array rotate(const Array& latents) const;
   /// Squares of rotated latents, added up over equal eigenvalues: [R, distinct].
-  at::Tensor squares(const at::Tensor& rotated) const;
-  at::Tensor gradient_from_squares(const at::Tensor& parameters,
-                                   const at::Tensor& squares,
-                                   std::int64_t columns) const;
+  Array squares(const Array& rotated) const;
+  Array gradient_from_squares(const Array& parameters, const Array& squares,
+                              std::int64_t columns) const;
   /// The law of one component alone.
   Relationship component_law(const Component& component) const;
   /// The rows of one component, [m] int64.
-  at::Tensor component_rows(const Component& component) const;
+  Array component_rows(const Component& component) const;
   /// The components that hold observed rows, with these rows.
-  std::vector<Observed> observed_components(const at::Tensor& observed) const;
+  std::vector<Observed> observed_components(const Array& observed) const;
   /// For all groups of the batch's rows that share a component, `visit` gets the
   /// component and the group's positions in the batch.
   template <typename Visit>
-  void for_each_group(const at::Tensor& rows, const Visit& visit) const;
+  void for_each_group(const Array& rows, const Visit& visit) const;
 
   Components members_;
   std::vector<Component> components_;
   std::vector<double> eigenvalues_;           // [n], in order of components
   std::vector<double> eigenvectors_;          // sum of m^2
   std::vector<std::int64_t> distinct_index_;  // [n], of each eigenvalue
-  at::Tensor distinct_;                       // [distinct] float64, increasing
-  at::Tensor distinct_counts_;                // [distinct] float64
+  Array distinct_;                            // [distinct] float64, increasing
+  Array distinct_counts_;                     // [distinct] float64
 };
 
 }  // namespace kinflow

@@ -1,7 +1,5 @@
 // Sparse relationship matrices: set-up from compressed rows, draws and conditional
 // laws.
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <cblas.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,10 +10,11 @@
 #include <map>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/core/size.h"
-#include "kinflow/core/tensor_numbers.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/dependence/families.h"
 #include "kinflow/dependence/spectral_decomposition.h"
 
@@ -49,7 +48,7 @@ Families::Families(const CompressedRows& relationship, FamiliesOptions options) 
   }
   eigenvalues_.resize(members_.row_at.size());
   eigenvectors_.resize(to_size(vectors));
-  at::parallel_for(0, component_count(), kSampledComponentsPerTask,
+  nd::parallel_for(0, component_count(), kSampledComponentsPerTask,
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t f = begin; f < end; ++f) {
                        if (components_[to_size(f)].size <= kLargeComponent) {
@@ -108,8 +107,8 @@ void Families::number_eigenvalues() {
   std::vector<double> distinct = eigenvalues_;
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-  distinct_ = at::tensor(distinct, at::kDouble);
-  distinct_counts_ = at::zeros_like(distinct_);
+  distinct_ = nd::tensor(distinct, nd::kDouble);
+  distinct_counts_ = nd::zeros_like(distinct_);
   distinct_index_.resize(eigenvalues_.size());
   for (std::size_t k = 0; k < eigenvalues_.size(); ++k) {
     distinct_index_[k] =
@@ -119,15 +118,15 @@ void Families::number_eigenvalues() {
   }
 }
 
-at::Tensor Families::component_rows(const Component& component) const {
-  return at::tensor(at::ArrayRef<std::int64_t>(members_.row_at.data() + component.first,
-                                               to_size(component.size)),
-                    at::kLong);
+Array Families::component_rows(const Component& component) const {
+  const auto* first = members_.row_at.data() + component.first;
+  return nd::tensor(std::vector<std::int64_t>(first, first + component.size),
+                    nd::kLong);
 }
 
 Relationship Families::component_law(const Component& component) const {
-  const auto copy = [](const double* numbers, at::IntArrayRef shape) {
-    return at::from_blob(const_cast<double*>(numbers), shape, at::kDouble).clone();
+  const auto copy = [](const double* numbers, nd::IntArrayRef shape) {
+    return nd::from_blob(const_cast<double*>(numbers), shape, nd::kDouble).clone();
   };
   return Relationship(SpectralDecomposition{
       .eigenvectors = copy(eigenvectors_.data() + component.vectors,
@@ -135,12 +134,12 @@ Relationship Families::component_law(const Component& component) const {
       .eigenvalues = copy(eigenvalues_.data() + component.first, {component.size})});
 }
 
-at::Tensor Families::sample(const at::Tensor& parameters, std::int64_t columns,
-                            Random& random) const {
-  const at::Tensor one = checked_one_replica(parameters).cpu();
-  const at::Tensor deviation = variances(one.unsqueeze(0)).sqrt();
-  at::Tensor normal = normal_numbers({rows(), columns}, random);
-  at::Tensor draw = at::zeros_like(normal);
+Array Families::sample(const Array& parameters, std::int64_t columns,
+                       Random& random) const {
+  const Array one = checked_one_replica(parameters).cpu();
+  const Array deviation = variances(one.unsqueeze(0)).sqrt();
+  Array normal = normal_numbers({rows(), columns}, random);
+  Array draw = nd::zeros_like(normal);
   for (const Component& component : components_) {
     for (std::int64_t i = 0; i < component.size; ++i) {
       const std::int64_t row = members_.row_at[to_size(component.first + i)];
@@ -158,11 +157,11 @@ at::Tensor Families::sample(const at::Tensor& parameters, std::int64_t columns,
   return draw;
 }
 
-at::Tensor Families::covariance(const at::Tensor& parameters) const {
-  const at::Tensor one = checked_one_replica(parameters).cpu();
-  at::Tensor result = at::zeros({rows(), rows()}, at::kDouble);
+Array Families::covariance(const Array& parameters) const {
+  const Array one = checked_one_replica(parameters).cpu();
+  Array result = nd::zeros({rows(), rows()}, nd::kDouble);
   for (const Component& component : components_) {
-    const at::Tensor rows_in = component_rows(component);
+    const Array rows_in = component_rows(component);
     result.index_put_({rows_in.unsqueeze(1), rows_in.unsqueeze(0)},
                       component_law(component).covariance(one)[0]);
   }
@@ -170,7 +169,7 @@ at::Tensor Families::covariance(const at::Tensor& parameters) const {
 }
 
 std::vector<Families::Observed> Families::observed_components(
-    const at::Tensor& observed) const {
+    const Array& observed) const {
   std::map<std::int64_t, Observed> found;
   const auto* rows_in = observed.data_ptr<std::int64_t>();
   for (std::int64_t j = 0; j < observed.size(0); ++j) {
@@ -185,51 +184,49 @@ std::vector<Families::Observed> Families::observed_components(
   return result;
 }
 
-ConditionalLaw Families::condition(const at::Tensor& parameters,
-                                   const at::Tensor& observed,
-                                   const at::Tensor& latents) const {
-  const at::Tensor unknown = checked_unknown_rows(observed, latents).cpu();
-  const at::Tensor one = checked_one_replica(parameters).cpu();
-  const at::Tensor known = latents.to(at::kCPU, at::kDouble);
+ConditionalLaw Families::condition(const Array& parameters, const Array& observed,
+                                   const Array& latents) const {
+  const Array unknown = checked_unknown_rows(observed, latents).cpu();
+  const Array one = checked_one_replica(parameters).cpu();
+  const Array known = latents.to(nd::kCPU, nd::kDouble);
   const std::int64_t m = unknown.size(0);
-  at::Tensor place = at::full({rows()}, -1, at::kLong);
-  place.index_copy_(0, unknown, at::arange(m, at::kLong));
-  at::Tensor mean = at::zeros({m, known.size(1)}, at::kDouble);
-  at::Tensor covariance = at::zeros({m, m}, at::kDouble);
+  Array place = nd::full({rows()}, -1, nd::kLong);
+  place.index_copy_(0, unknown, nd::arange(m, nd::kLong));
+  Array mean = nd::zeros({m, known.size(1)}, nd::kDouble);
+  Array covariance = nd::zeros({m, m}, nd::kDouble);
   std::vector<char> is_done(components_.size(), 0);
-  const auto fill = [&](std::int64_t number, const at::Tensor& places,
-                        const at::Tensor& of_places) {
+  const auto fill = [&](std::int64_t number, const Array& places,
+                        const Array& of_places) {
     is_done[to_size(number)] = 1;
     const Component& component = components_[to_size(number)];
     const ConditionalLaw law =
         component_law(component).condition(one, places, of_places);
     if (law.rows.size(0) == 0) return;
-    const at::Tensor to =
+    const Array to =
         place.index_select(0, component_rows(component).index_select(0, law.rows));
     mean.index_copy_(0, to, law.mean);
     covariance.index_put_({to.unsqueeze(1), to.unsqueeze(0)}, law.covariance[0]);
   };
   for (const Observed& part : observed_components(observed.cpu().contiguous())) {
-    fill(part.component, at::tensor(part.places, at::kLong),
-         known.index_select(0, at::tensor(part.positions, at::kLong)));
+    fill(part.component, nd::tensor(part.places, nd::kLong),
+         known.index_select(0, nd::tensor(part.positions, nd::kLong)));
   }
   for (std::int64_t number = 0; number < component_count(); ++number) {
     if (is_done[to_size(number)]) continue;
-    fill(number, at::empty({0}, at::kLong), at::empty({0, known.size(1)}, at::kDouble));
+    fill(number, nd::empty({0}, nd::kLong), nd::empty({0, known.size(1)}, nd::kDouble));
   }
-  const at::Device device = latents.device();
+  const nd::Device device = latents.device();
   return {unknown.to(device), mean.to(device), covariance.unsqueeze(0).to(device)};
 }
 
-ConditionalRows Families::condition_rows(const at::Tensor& parameters,
-                                         const at::Tensor& observed,
-                                         const at::Tensor& latents) const {
-  const at::Tensor unknown = checked_unknown_rows(observed, latents).cpu();
-  const at::Tensor one = checked_one_replica(parameters).cpu();
-  const at::Tensor known = latents.to(at::kCPU, at::kDouble).contiguous();
-  const at::Tensor variances_in = variances(one.unsqueeze(0));
-  at::Tensor mean = at::zeros({rows(), known.size(1)}, at::kDouble);
-  at::Tensor variance = at::zeros({rows()}, at::kDouble);
+ConditionalRows Families::condition_rows(const Array& parameters, const Array& observed,
+                                         const Array& latents) const {
+  const Array unknown = checked_unknown_rows(observed, latents).cpu();
+  const Array one = checked_one_replica(parameters).cpu();
+  const Array known = latents.to(nd::kCPU, nd::kDouble).contiguous();
+  const Array variances_in = variances(one.unsqueeze(0));
+  Array mean = nd::zeros({rows(), known.size(1)}, nd::kDouble);
+  Array variance = nd::zeros({rows()}, nd::kDouble);
   // The diagonal of C, which stays where no relative is observed.
   for (std::int64_t row = 0; row < rows(); ++row) {
     const Component& component = component_of(row);
@@ -240,7 +237,7 @@ ConditionalRows Families::condition_rows(const at::Tensor& parameters,
           vectors[k] * vectors[k] * variances_in.data_ptr<double>()[which[k]];
     }
   }
-  // Everything else by BLAS, without tensors, whose overhead would be most of the time.
+  // Everything else by BLAS, without arrays, whose overhead would be most of the time.
   const std::int64_t p = known.size(1);
   std::vector<double> scaled, among, sides;
   for (const Observed& part : observed_components(observed.cpu().contiguous())) {
@@ -292,23 +289,22 @@ ConditionalRows Families::condition_rows(const at::Tensor& parameters,
       }
     }
   }
-  const at::Device device = latents.device();
+  const nd::Device device = latents.device();
   return {unknown.to(device), mean.index_select(0, unknown).to(device),
           variance.index_select(0, unknown).unsqueeze(1).to(device)};
 }
 
-at::Tensor Families::sample_given(const at::Tensor& parameters,
-                                  const at::Tensor& observed, const at::Tensor& latents,
-                                  Random& random) const {
+Array Families::sample_given(const Array& parameters, const Array& observed,
+                             const Array& latents, Random& random) const {
   checked_unknown_rows(observed, latents);
-  const at::Tensor one = checked_one_replica(parameters).cpu();
-  const at::Tensor known = latents.to(at::kCPU, at::kDouble);
-  at::Tensor draw = sample(one, known.size(1), random);
+  const Array one = checked_one_replica(parameters).cpu();
+  const Array known = latents.to(nd::kCPU, nd::kDouble);
+  Array draw = sample(one, known.size(1), random);
   for (const Observed& part : observed_components(observed.cpu().contiguous())) {
     const Component& component = components_[to_size(part.component)];
-    const at::Tensor drawn = component_law(component).sample_given(
-        one, at::tensor(part.places, at::kLong),
-        known.index_select(0, at::tensor(part.positions, at::kLong)), random);
+    const Array drawn = component_law(component).sample_given(
+        one, nd::tensor(part.places, nd::kLong),
+        known.index_select(0, nd::tensor(part.positions, nd::kLong)), random);
     draw.index_copy_(0, component_rows(component), drawn);
   }
   return draw;

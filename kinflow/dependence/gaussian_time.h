@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/decay_rate.h"
 #include "kinflow/dependence/dense_law.h"
 
@@ -21,29 +22,28 @@ class GaussianTime final : public DecayLaw<DenseLaw> {
  public:
   /// InputError where times are not finite numbers [n] or too many.
   /// @param times [n], in any order; equal ones are welcome
-  explicit GaussianTime(const at::Tensor& times, GaussianTimeOptions options = {});
+  explicit GaussianTime(const Array& times, GaussianTimeOptions options = {});
 
   std::int64_t parameter_count() const override { return 2; }
   std::string kind() const override { return "gaussian-time"; }
 
   /// [n] float64, as given.
-  const at::Tensor& times() const { return times_; }
+  const Array& times() const { return times_; }
 
   /// gamma is 1 / (mean time between rows)^2.
-  at::Tensor default_parameters() const override;
+  Array default_parameters() const override;
 
  protected:
-  at::Tensor covariances(std::size_t group,
-                         const at::Tensor& parameters) const override;
-  at::Tensor slopes(std::size_t group, const at::Tensor& parameters,
-                    const at::Tensor& components, const at::Tensor& x) const override;
+  Array covariances(std::size_t group, const Array& parameters) const override;
+  Array slopes(std::size_t group, const Array& parameters, const Array& components,
+               const Array& x) const override;
 
  private:
   /// G of every replica: [R, 1, n, n].
-  at::Tensor kernels(const at::Tensor& parameters) const;
+  Array kernels(const Array& parameters) const;
 
-  at::Tensor times_;
-  at::Tensor squared_distances_;  // [n, n]
+  Array times_;
+  Array squared_distances_;  // [n, n]
 };
 
 }  // namespace kinflow

@@ -1,13 +1,13 @@
 // Sums over groups of columns, blocks of one size together.
 #include "kinflow/dependence/grouped_latents.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <tuple>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/dependence/batch_estimator.h"
 
@@ -25,23 +25,23 @@ std::int64_t LatentGroups::count() const {
   return sum;
 }
 
-at::Tensor LatentGroups::group_of_column() const {
-  std::vector<at::Tensor> groups;
+Array LatentGroups::group_of_column() const {
+  std::vector<Array> groups;
   std::int64_t first = 0;
   for (const auto& part : parts) {
     groups.push_back(
-        at::arange(first, first + part.groups, at::kLong).repeat({part.positions}));
+        nd::arange(first, first + part.groups, nd::kLong).repeat({part.positions}));
     first += part.groups;
   }
-  return at::cat(groups);
+  return nd::cat(groups);
 }
 
-at::Tensor LatentGroups::sums(const at::Tensor& columns) const {
+Array LatentGroups::sums(const Array& columns) const {
   if (columns.size(-1) != this->columns()) {
     throw InputError(fmt::format("[LatentGroups] expected {} columns, received {}",
                                  this->columns(), columns.size(-1)));
   }
-  std::vector<at::Tensor> sums;
+  std::vector<Array> sums;
   std::int64_t first = 0;
   for (const auto& part : parts) {
     auto shape = columns.sizes().vec();
@@ -51,7 +51,7 @@ at::Tensor LatentGroups::sums(const at::Tensor& columns) const {
     sums.push_back(columns.narrow(-1, first, count).reshape(shape).sum(-2));
     first += count;
   }
-  return at::cat(sums, -1);
+  return nd::cat(sums, -1);
 }
 
 /// Keeps the sums of every block; squares, and their parts along constant vectors, of
@@ -60,16 +60,16 @@ class GroupedLatents::Memory final : public LatentMemory {
  public:
   explicit Memory(const GroupedLatents& law) : LatentMemory(law.rows()), law_(law) {}
 
-  void reset(const at::Tensor& latents) override {
+  void reset(const Array& latents) override {
     LatentMemory::reset(latents);
-    const auto all = latents_.to(at::kDouble);
+    const auto all = latents_.to(nd::kDouble);
     const auto replicas = all.size(0);
     const auto& blocks = *law_.blocks_;
     const auto sums =
-        at::zeros({replicas, blocks.block_count(), all.size(2)}, all.options())
+        nd::zeros({replicas, blocks.block_count(), all.size(2)}, all.options())
             .index_add_(1, blocks.block_of_row(), all);
-    const auto by_class = [&](const at::Tensor& classes, const at::Tensor& columns) {
-      return at::zeros({replicas, law_.other_rows_.size(0), law_.groups_.count()},
+    const auto by_class = [&](const Array& classes, const Array& columns) {
+      return nd::zeros({replicas, law_.other_rows_.size(0), law_.groups_.count()},
                        all.options())
           .index_add_(1, classes, law_.groups_.sums(columns));
     };
@@ -80,14 +80,14 @@ class GroupedLatents::Memory final : public LatentMemory {
     set_in_place(sums_, sums);
   }
 
-  void update(const at::Tensor& rows, const at::Tensor& latents) override {
+  void update(const Array& rows, const Array& latents) override {
     const auto before = exchange_rows(rows, latents);
-    const auto after = latents_.index_select(1, rows).to(at::kDouble);
+    const auto after = latents_.index_select(1, rows).to(nd::kDouble);
     const auto change = after - before;
     const auto block = law_.blocks_->block_of_row().index_select(0, rows);
     const auto classes = law_.class_of_block_.index_select(0, block);
     // The change of a block's sum stands in the place of one of its rows, 0 in others.
-    const auto of_block = at::zeros_like(change).index_add_(
+    const auto of_block = nd::zeros_like(change).index_add_(
         1, law_.blocks_->place_within_batch(block), change);
     const auto sums = sums_.index_select(1, block);
     const auto along = of_block * (2 * sums + of_block) / rows_of(classes);
@@ -96,15 +96,14 @@ class GroupedLatents::Memory final : public LatentMemory {
     sums_.index_add_(1, block, change);
   }
 
-  at::Tensor precision_rows(const at::Tensor& parameters,
-                            const at::Tensor& rows) const override {
+  Array precision_rows(const Array& parameters, const Array& rows) const override {
     const auto block = law_.blocks_->block_of_row().index_select(0, rows);
     return law_.precision_rows(
         law_.terms(parameters), law_.class_of_block_.index_select(0, block),
-        latents_.index_select(1, rows).to(at::kDouble), sums_.index_select(1, block));
+        latents_.index_select(1, rows).to(nd::kDouble), sums_.index_select(1, block));
   }
 
-  at::Tensor parameter_gradient(const at::Tensor& parameters) const override {
+  Array parameter_gradient(const Array& parameters) const override {
     const auto terms = law_.terms(parameters);
     const auto across = (squares_ - along_).clamp_min(0);
     return law_.add_classes(law_.log_det_slopes(terms) -
@@ -114,16 +113,16 @@ class GroupedLatents::Memory final : public LatentMemory {
 
  private:
   /// Rows of the blocks of these classes, as a column.
-  at::Tensor rows_of(const at::Tensor& classes) const {
+  Array rows_of(const Array& classes) const {
     return law_.other_rows_.index_select(0, classes) + 1;
   }
 
   const GroupedLatents& law_;
-  at::Tensor sums_;             // [R, B, p]
-  at::Tensor along_, squares_;  // [R, C, G]
+  Array sums_;             // [R, B, p]
+  Array along_, squares_;  // [R, C, G]
 };
 
-GroupedLatents::GroupedLatents(const at::Tensor& block_of_row, LatentGroups groups)
+GroupedLatents::GroupedLatents(const Array& block_of_row, LatentGroups groups)
     : GroupedLatents(std::make_shared<const Blocks>(
                          block_of_row, BlocksOptions{BlockCorrelation::shared}),
                      std::move(groups)) {}
@@ -138,21 +137,21 @@ GroupedLatents::GroupedLatents(std::shared_ptr<const Blocks> blocks,
   for (std::int64_t group = 0; group < groups_.count(); ++group) {
     columns_.push_back((group_of_column == group).nonzero().flatten());
   }
-  place_of_column_ = at::cat(columns_).argsort().to(device);
+  place_of_column_ = nd::cat(columns_).argsort().to(device);
   for (auto& columns : columns_) columns = columns.to(device);
   group_of_column_ = group_of_column.to(device);
   columns_of_group_ =
-      groups_.sums(at::ones({1, groups_.columns()}, at::kDouble)).to(device);
+      groups_.sums(nd::ones({1, groups_.columns()}, nd::kDouble)).to(device);
   const auto [sizes, class_of_block, counts] =
-      at::_unique2(blocks_->sizes(), /*sorted=*/true, /*return_inverse=*/true,
+      nd::_unique2(blocks_->sizes(), /*sorted=*/true, /*return_inverse=*/true,
                    /*return_counts=*/true);
   class_of_block_ = class_of_block;
-  other_rows_ = (sizes - 1).to(at::kDouble).unsqueeze(1);
-  is_repeated_ = (sizes > 1).to(at::kDouble).unsqueeze(1);
-  blocks_of_class_ = counts.to(at::kDouble).unsqueeze(1);
+  other_rows_ = (sizes - 1).to(nd::kDouble).unsqueeze(1);
+  is_repeated_ = (sizes > 1).to(nd::kDouble).unsqueeze(1);
+  blocks_of_class_ = counts.to(nd::kDouble).unsqueeze(1);
 }
 
-at::Tensor GroupedLatents::to_columns(const at::Tensor& of_groups) const {
+Array GroupedLatents::to_columns(const Array& of_groups) const {
   return of_groups.index_select(-1, group_of_column_);
 }
 
@@ -160,79 +159,76 @@ std::int64_t GroupedLatents::parameter_count() const {
   return blocks_->parameter_count() * groups_.count();
 }
 
-at::Tensor GroupedLatents::interpreted(const at::Tensor& parameters) const {
+Array GroupedLatents::interpreted(const Array& parameters) const {
   const auto checked = checked_parameters(parameters);
   return parameter_count() == 0 ? checked : to_columns(checked);
 }
 
-at::Tensor GroupedLatents::inner_parameters(const at::Tensor& parameters) const {
+Array GroupedLatents::inner_parameters(const Array& parameters) const {
   return interpreted(parameters)
       .reshape({parameters.size(0) * distinct_latents(), blocks_->parameter_count()});
 }
 
-at::Tensor GroupedLatents::own_gradient(const at::Tensor& parameters,
-                                        const at::Tensor& inner_gradient) const {
-  if (parameter_count() == 0) return at::zeros_like(parameters, at::kDouble);
+Array GroupedLatents::own_gradient(const Array& parameters,
+                                   const Array& inner_gradient) const {
+  if (parameter_count() == 0) return nd::zeros_like(parameters, nd::kDouble);
   return groups_.sums(inner_gradient.view({parameters.size(0), distinct_latents()}));
 }
 
-GroupedLatents::Terms GroupedLatents::terms(const at::Tensor& parameters) const {
+GroupedLatents::Terms GroupedLatents::terms(const Array& parameters) const {
   auto of_groups = checked_parameters(parameters);
   if (parameter_count() == 0) {
-    of_groups = at::zeros({parameters.size(0), groups_.count()}, of_groups.options());
+    of_groups = nd::zeros({parameters.size(0), groups_.count()}, of_groups.options());
   }
   const auto correlation = of_groups.unsqueeze(1) * is_repeated_;
   return {correlation, 1 + other_rows_ * correlation, 1 - correlation};
 }
 
-at::Tensor GroupedLatents::class_of_rows(const at::Tensor& rows) const {
+Array GroupedLatents::class_of_rows(const Array& rows) const {
   return class_of_block_.index_select(0, blocks_->block_of_row().index_select(0, rows));
 }
 
-at::Tensor GroupedLatents::worth_by_group(const at::Tensor& parameters) const {
+Array GroupedLatents::worth_by_group(const Array& parameters) const {
   return terms(parameters)
       .along.reciprocal()
       .index_select(1, class_of_block_.index_select(0, blocks_->block_of_row()));
 }
 
-at::Tensor GroupedLatents::precision_rows(const Terms& terms, const at::Tensor& classes,
-                                          const at::Tensor& latents,
-                                          const at::Tensor& sums) const {
-  const auto of_rows = [&](const at::Tensor& of_classes) {
+Array GroupedLatents::precision_rows(const Terms& terms, const Array& classes,
+                                     const Array& latents, const Array& sums) const {
+  const auto of_rows = [&](const Array& of_classes) {
     return to_columns(of_classes.index_select(1, classes));
   };
   return (latents - of_rows(terms.correlation / terms.along) * sums) /
          of_rows(terms.across);
 }
 
-at::Tensor GroupedLatents::log_det_slopes(const Terms& terms) const {
+Array GroupedLatents::log_det_slopes(const Terms& terms) const {
   return blocks_of_class_ * columns_of_group_ * other_rows_ *
          (terms.along.reciprocal() - terms.across.reciprocal());
 }
 
-at::Tensor GroupedLatents::add_classes(const at::Tensor& slopes) const {
+Array GroupedLatents::add_classes(const Array& slopes) const {
   // Without repeats there is no parameter.
   return 0.5 * (slopes * is_repeated_).sum(1).narrow(1, 0, parameter_count());
 }
 
-at::Tensor GroupedLatents::others_of_block(const at::Tensor& rows,
-                                           const at::Tensor& batch) const {
+Array GroupedLatents::others_of_block(const Array& rows, const Array& batch) const {
   const auto block = blocks_->block_of_row().index_select(0, rows);
   return blocks_->sums_within_batch(block, batch) - batch;
 }
 
-at::Tensor GroupedLatents::pairs_rows(const at::Tensor& parameters,
-                                      const at::Tensor& rows,
-                                      const at::Tensor& latents) const {
+Array GroupedLatents::pairs_rows(const Array& parameters, const Array& rows,
+                                 const Array& latents) const {
   const auto batch = checked_latents(parameters, latents, rows.size(0));
   const auto others = others_of_block(rows, batch);
   return precision_rows(terms(parameters), class_of_rows(rows), batch,
                         batch + pair_weight(rows.size(0)) * others);
 }
 
-at::Tensor GroupedLatents::pairs_parameter_gradient(const at::Tensor& parameters,
-                                                    const at::Tensor& rows,
-                                                    const at::Tensor& latents) const {
+Array GroupedLatents::pairs_parameter_gradient(const Array& parameters,
+                                               const Array& rows,
+                                               const Array& latents) const {
   const auto batch = checked_latents(parameters, latents, rows.size(0));
   const auto others = others_of_block(rows, batch);
   const auto of_classes = terms(parameters);
@@ -256,18 +252,16 @@ std::unique_ptr<LatentMemory> GroupedLatents::make_memory() const {
 }
 
 std::unique_ptr<BatchEstimator> GroupedLatents::make_estimator(
-    const std::vector<EstimatorChoice>& choices, at::ScalarType /*type*/) const {
+    const std::vector<EstimatorChoice>& choices, nd::ScalarType /*type*/) const {
   return make_composed_estimator(*this, choices);
 }
 
-at::Tensor GroupedLatents::parameters_of(const at::Tensor& parameters,
-                                         std::int64_t group) const {
+Array GroupedLatents::parameters_of(const Array& parameters, std::int64_t group) const {
   const auto own = blocks_->parameter_count();
   return checked_one_replica(parameters).narrow(0, own * group, own);
 }
 
-at::Tensor GroupedLatents::columns_of(const at::Tensor& latents,
-                                      std::int64_t group) const {
+Array GroupedLatents::columns_of(const Array& latents, std::int64_t group) const {
   if (latents.dim() != 2 || latents.size(1) != groups_.columns()) {
     throw InputError(fmt::format("[{}] expected latents [q, {}], received [{}]", kind(),
                                  groups_.columns(), fmt::join(latents.sizes(), ", ")));
@@ -275,16 +269,16 @@ at::Tensor GroupedLatents::columns_of(const at::Tensor& latents,
   return latents.index_select(1, columns_[static_cast<std::size_t>(group)]);
 }
 
-at::Tensor GroupedLatents::in_order(const std::vector<at::Tensor>& by_group) const {
-  const auto together = at::cat(by_group, 1);
+Array GroupedLatents::in_order(const std::vector<Array>& by_group) const {
+  const auto together = nd::cat(by_group, 1);
   return together.index_select(1, place_of_column_.to(together.device()));
 }
 
-ConditionalRows GroupedLatents::condition_rows(const at::Tensor& parameters,
-                                               const at::Tensor& observed,
-                                               const at::Tensor& latents) const {
-  at::Tensor unknown;
-  std::vector<at::Tensor> means, variances;
+ConditionalRows GroupedLatents::condition_rows(const Array& parameters,
+                                               const Array& observed,
+                                               const Array& latents) const {
+  Array unknown;
+  std::vector<Array> means, variances;
   for (std::int64_t group = 0; group < groups_.count(); ++group) {
     const auto rows = blocks_->condition_rows(parameters_of(parameters, group),
                                               observed, columns_of(latents, group));
@@ -295,11 +289,9 @@ ConditionalRows GroupedLatents::condition_rows(const at::Tensor& parameters,
   return {unknown, in_order(means), in_order(variances)};
 }
 
-at::Tensor GroupedLatents::sample_given(const at::Tensor& parameters,
-                                        const at::Tensor& observed,
-                                        const at::Tensor& latents,
-                                        Random& random) const {
-  std::vector<at::Tensor> draws;
+Array GroupedLatents::sample_given(const Array& parameters, const Array& observed,
+                                   const Array& latents, Random& random) const {
+  std::vector<Array> draws;
   for (std::int64_t group = 0; group < groups_.count(); ++group) {
     draws.push_back(blocks_->sample_given(parameters_of(parameters, group), observed,
                                           columns_of(latents, group), random));

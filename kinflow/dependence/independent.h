@@ -1,11 +1,12 @@
 // Rows that do not depend on each other: the baseline.
 #pragma once
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/dependence.h"
 
 namespace kinflow {
 
-/// C = I, without parameters. Has no tensors of its own, so it works on every device.
+/// C = I, without parameters. Has no arrays of its own, so it works on every device.
 class Independent final : public Dependence {
  public:
   explicit Independent(std::int64_t rows);
@@ -14,23 +15,20 @@ class Independent final : public Dependence {
   std::int64_t parameter_count() const override { return 0; }
   std::string kind() const override { return "independent"; }
 
-  at::Tensor log_det(const at::Tensor& parameters) const override;
-  at::Tensor precision_times(const at::Tensor& parameters,
-                             const at::Tensor& latents) const override;
-  at::Tensor parameter_gradient(const at::Tensor& parameters,
-                                const at::Tensor& latents) const override;
-  at::Tensor pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
-                        const at::Tensor& latents) const override;
-  at::Tensor pairs_parameter_gradient(const at::Tensor& parameters,
-                                      const at::Tensor& rows,
-                                      const at::Tensor& latents) const override;
+  Array log_det(const Array& parameters) const override;
+  Array precision_times(const Array& parameters, const Array& latents) const override;
+  Array parameter_gradient(const Array& parameters,
+                           const Array& latents) const override;
+  Array pairs_rows(const Array& parameters, const Array& rows,
+                   const Array& latents) const override;
+  Array pairs_parameter_gradient(const Array& parameters, const Array& rows,
+                                 const Array& latents) const override;
   std::unique_ptr<LatentMemory> make_memory() const override;
-  at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
-                    Random& random) const override;
-  at::Tensor covariance(const at::Tensor& parameters) const override;
-  ConditionalRows condition_rows(const at::Tensor& parameters,
-                                 const at::Tensor& observed,
-                                 const at::Tensor& latents) const override;
+  Array sample(const Array& parameters, std::int64_t columns,
+               Random& random) const override;
+  Array covariance(const Array& parameters) const override;
+  ConditionalRows condition_rows(const Array& parameters, const Array& observed,
+                                 const Array& latents) const override;
 
  private:
   std::int64_t rows_;

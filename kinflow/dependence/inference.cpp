@@ -1,8 +1,6 @@
 // Observed information, likelihood profiles and likelihood ratios.
 #include "kinflow/dependence/inference.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/chi_squared.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/p_value.h"
@@ -40,12 +39,12 @@ constexpr double kNoDifference = 1e-6;
 
 /// Latents with the most likely location and scale taken out.
 struct Placed {
-  at::Tensor latents;     // [1, n, p]
+  Array latents;          // [1, n, p]
   double log_scales = 0;  // n times the sum of the logarithms of the deviations
 };
 
-Placed place_latents(const Dependence& law, const at::Tensor& parameters,
-                     const at::Tensor& latents) {
+Placed place_latents(const Dependence& law, const Array& parameters,
+                     const Array& latents) {
   const auto placement = place(law, parameters, latents);
   return {.latents = standardized(latents, placement),
           .log_scales = static_cast<double>(latents.size(1)) *
@@ -57,26 +56,26 @@ Placed place_latents(const Dependence& law, const at::Tensor& parameters,
 /// scale for them.
 struct Fit {
   const Dependence& law;
-  at::Tensor latents;          // [1, n, p]
-  bool is_placed;              // location and scale are known
-  at::Tensor parameters = {};  // [1, k]
-  at::Tensor place = {};       // [1, k], on the unbounded scale
+  Array latents;          // [1, n, p]
+  bool is_placed;         // location and scale are known
+  Array parameters = {};  // [1, k]
+  Array place = {};       // [1, k], on the unbounded scale
   double objective = 0;
 
   std::int64_t count() const { return parameters.size(1); }
-  Placed placed_at(const at::Tensor& here) const {
+  Placed placed_at(const Array& here) const {
     if (is_placed) return {.latents = latents};
     return place_latents(law, here, latents);
   }
-  double objective_at(const at::Tensor& unconstrained) const {
-    const at::Tensor here = law.from_unconstrained(unconstrained);
+  double objective_at(const Array& unconstrained) const {
+    const Array here = law.from_unconstrained(unconstrained);
     const auto placed = placed_at(here);
     return law.objective(here, placed.latents).item<double>() + placed.log_scales;
   }
   /// On the unbounded scale, [1, k]. The location and the scale are at their optimum,
   /// so that their own change adds nothing.
-  at::Tensor gradient_at(const at::Tensor& unconstrained) const {
-    const at::Tensor here = law.from_unconstrained(unconstrained);
+  Array gradient_at(const Array& unconstrained) const {
+    const Array here = law.from_unconstrained(unconstrained);
     return law.unconstrained_gradient(
         here, law.parameter_gradient(here, placed_at(here).latents));
   }
@@ -86,12 +85,12 @@ struct Fit {
 };
 
 /// Which parameters are shares, that is, reach 0 and 1 on the unbounded scale: [k].
-at::Tensor find_shares(const Fit& fit) {
+Array find_shares(const Fit& fit) {
   const auto reach = [&](double far) {
     if (fit.law.has_separate_parameters()) {
       return fit.law.from_unconstrained(fit.place + far)[0];
     }
-    const at::Tensor one_each = far * at::eye(fit.count(), fit.place.options());
+    const Array one_each = far * nd::eye(fit.count(), fit.place.options());
     return fit.law.from_unconstrained(fit.place + one_each).diagonal().clone();
   };
   // Further than the logit of any share that is kept.
@@ -99,22 +98,22 @@ at::Tensor find_shares(const Fit& fit) {
   return (reach(-far) < kEdge).logical_and((reach(far) - 1).abs() < kEdge);
 }
 
-at::Tensor is_at_edge(const Fit& fit) {
-  const at::Tensor value = fit.parameters[0];
+Array is_at_edge(const Fit& fit) {
+  const Array value = fit.parameters[0];
   return find_shares(fit).logical_and((value < kEdge).logical_or(value > 1 - kEdge));
 }
 
 /// Standard errors and intervals of parameters whose likelihoods are separate.
 void add_separate_errors(const Fit& fit, DependenceInference& result) {
-  const at::Tensor information = (fit.gradient_at(fit.place + kDifference) -
-                                  fit.gradient_at(fit.place - kDifference)) /
-                                 (2 * kDifference);
-  const at::Tensor slope =
-      fit.law.unconstrained_gradient(fit.parameters, at::ones_like(fit.parameters));
+  const Array information = (fit.gradient_at(fit.place + kDifference) -
+                             fit.gradient_at(fit.place - kDifference)) /
+                            (2 * kDifference);
+  const Array slope =
+      fit.law.unconstrained_gradient(fit.parameters, nd::ones_like(fit.parameters));
   const double none = std::numeric_limits<double>::quiet_NaN();
-  const at::Tensor known = (information > 1 / (kNothingKnown * kNothingKnown))
-                               .logical_and(is_at_edge(fit).logical_not().unsqueeze(0));
-  const at::Tensor error = information.rsqrt().masked_fill(known.logical_not(), none);
+  const Array known = (information > 1 / (kNothingKnown * kNothingKnown))
+                          .logical_and(is_at_edge(fit).logical_not().unsqueeze(0));
+  const Array error = information.rsqrt().masked_fill(known.logical_not(), none);
   const auto end = [&](double sign) {
     return fit.law.from_unconstrained(fit.place + sign * kNormalQuantile * error)
         .masked_fill(known.logical_not(), none)[0]
@@ -127,25 +126,24 @@ void add_separate_errors(const Fit& fit, DependenceInference& result) {
 
 /// The derivatives of the parameters on the unbounded scale: row i belongs to parameter
 /// i, [k, k].
-at::Tensor jacobian(const Fit& fit) {
+Array jacobian(const Fit& fit) {
   const std::int64_t k = fit.count();
   return fit.law.unconstrained_gradient(fit.parameters.expand({k, k}),
-                                        at::eye(k, fit.parameters.options()));
+                                        nd::eye(k, fit.parameters.options()));
 }
 
-bool is_diagonal(const at::Tensor& matrix) {
-  return at::equal(matrix, at::diag(matrix.diagonal()));
+bool is_diagonal(const Array& matrix) {
+  return nd::equal(matrix, nd::diag(matrix.diagonal()));
 }
 
 /// An orthonormal basis of the directions in which parameters change: [k, r]. Weights
 /// that have the sum 1 do not change where all unbounded numbers move together.
-at::Tensor directions(const at::Tensor& derivatives) {
+Array directions(const Array& derivatives) {
   if (is_diagonal(derivatives)) {
-    return at::eye(derivatives.size(0), derivatives.options());
+    return nd::eye(derivatives.size(0), derivatives.options());
   }
-  const at::Tensor scaled =
-      derivatives / derivatives.norm(2, /*dim=*/1, /*keepdim=*/true);
-  const auto [left, values, right] = at::linalg_svd(scaled, /*full_matrices=*/false);
+  const Array scaled = derivatives / derivatives.norm(2, /*dim=*/1, /*keepdim=*/true);
+  const auto [left, values, right] = nd::linalg_svd(scaled, /*full_matrices=*/false);
   const auto rank = (values > 1e-8 * values[0]).sum().item<std::int64_t>();
   return right.narrow(0, 0, rank).t();
 }
@@ -153,49 +151,49 @@ at::Tensor directions(const at::Tensor& derivatives) {
 /// Standard errors and intervals from the whole matrix of information.
 void add_joint_errors(const Fit& fit, DependenceInference& result) {
   const double none = std::numeric_limits<double>::quiet_NaN();
-  result.standard_error = at::full({fit.count()}, none, at::kDouble);
+  result.standard_error = nd::full({fit.count()}, none, nd::kDouble);
   result.low = result.standard_error.clone();
   result.high = result.standard_error.clone();
   // Parameters at an end of their range are held there.
-  const at::Tensor free = at::nonzero(is_at_edge(fit).logical_not()).squeeze(1);
+  const Array free = nd::nonzero(is_at_edge(fit).logical_not()).squeeze(1);
   const std::int64_t count = free.size(0);
   if (count == 0) return;
-  std::vector<at::Tensor> columns;
+  std::vector<Array> columns;
   for (std::int64_t j = 0; j < count; ++j) {
-    at::Tensor step = at::zeros_like(fit.place);
+    Array step = nd::zeros_like(fit.place);
     step[0][free[j].item<std::int64_t>()] = kDifference;
-    const at::Tensor change =
+    const Array change =
         fit.gradient_at(fit.place + step) - fit.gradient_at(fit.place - step);
     columns.push_back(change[0].index_select(0, free) / (2 * kDifference));
   }
-  const at::Tensor twice = at::stack(columns) + at::stack(columns, 1);
-  const at::Tensor slopes = jacobian(fit).index_select(0, free).index_select(1, free);
-  const at::Tensor basis = directions(slopes);
+  const Array twice = nd::stack(columns) + nd::stack(columns, 1);
+  const Array slopes = jacobian(fit).index_select(0, free).index_select(1, free);
+  const Array basis = directions(slopes);
   const auto [root, info] =
-      at::linalg_cholesky_ex(0.5 * at::mm(basis.t(), at::mm(twice, basis)));
+      nd::linalg_cholesky_ex(0.5 * nd::mm(basis.t(), nd::mm(twice, basis)));
   if (info.item<int>() != 0) {
     result.why_no_errors = "the observed information is not positive definite";
     return;
   }
-  const at::Tensor covariance = at::mm(basis, at::cholesky_solve(basis.t(), root));
-  const at::Tensor error = (at::mm(slopes, covariance) * slopes).sum(1).sqrt();
-  const at::Tensor value = fit.parameters[0].index_select(0, free);
+  const Array covariance = nd::mm(basis, nd::cholesky_solve(basis.t(), root));
+  const Array error = (nd::mm(slopes, covariance) * slopes).sum(1).sqrt();
+  const Array value = fit.parameters[0].index_select(0, free);
   // On the scale of the intervals.
-  at::Tensor spread, ends;
+  Array spread, ends;
   if (is_diagonal(slopes)) {
     spread = covariance.diagonal().sqrt();
     const auto end = [&](double sign) {
-      const at::Tensor moved =
+      const Array moved =
           fit.place[0].index_add(0, free, sign * kNormalQuantile * spread);
       return fit.law.from_unconstrained(moved.unsqueeze(0))[0].index_select(0, free);
     };
-    ends = at::stack({end(-1), end(1)});
+    ends = nd::stack({end(-1), end(1)});
   } else {
     spread = error / (value * (1 - value));
-    const at::Tensor reach = kNormalQuantile * spread;
-    ends = at::stack({at::logit(value) - reach, at::logit(value) + reach}).sigmoid();
+    const Array reach = kNormalQuantile * spread;
+    ends = nd::stack({nd::logit(value) - reach, nd::logit(value) + reach}).sigmoid();
   }
-  const at::Tensor unknown = (spread < kNothingKnown).logical_not();
+  const Array unknown = (spread < kNothingKnown).logical_not();
   const auto place = free.cpu();
   result.standard_error.index_copy_(0, place, error.masked_fill(unknown, none).cpu());
   result.low.index_copy_(0, place, ends[0].masked_fill(unknown, none).cpu());
@@ -213,7 +211,7 @@ class Profile {
     if (fit_.count() == 1) return fit_.objective_at(place_);
     const auto by_second = [&](const std::vector<double>& second,
                                std::vector<double>& slope) {
-      at::Tensor here = place_.clone();
+      Array here = place_.clone();
       here[0][1] = second[0];
       slope[0] = fit_.gradient_at(here)[0][1].item<double>();
       return fit_.objective_at(here);
@@ -226,7 +224,7 @@ class Profile {
 
  private:
   const Fit& fit_;
-  at::Tensor place_;
+  Array place_;
 };
 
 /// A zero of a function between `low`, where it is negative, and `high`, where it is
@@ -284,12 +282,12 @@ std::optional<Interval> profile_interval(const Fit& fit) {
     return std::nullopt;
   }
   const auto end_of_range = [&](double share) {
-    at::Tensor parameters = fit.parameters.clone();
+    Array parameters = fit.parameters.clone();
     parameters[0][0] = share;
     return fit.law.to_unconstrained(parameters)[0][0].item<double>();
   };
   const auto share_at = [&](double unconstrained) {
-    at::Tensor place = fit.place.clone();
+    Array place = fit.place.clone();
     place[0][0] = unconstrained;
     return fit.law.from_unconstrained(place)[0][0].item<double>();
   };
@@ -314,7 +312,7 @@ IndependenceTest test_independence(const Fit& fit, std::int64_t edges) {
 }
 
 /// The most likely parameters, with an unknown location and scale together with those.
-Fit fit_law(const Dependence& law, const at::Tensor& latents, const at::Tensor& start,
+Fit fit_law(const Dependence& law, const Array& latents, const Array& start,
             bool is_placed) {
   Fit fit{.law = law, .latents = latents, .is_placed = is_placed};
   fit.parameters = is_placed ? law.most_likely(latents, start, /*prior=*/0)
@@ -326,9 +324,8 @@ Fit fit_law(const Dependence& law, const at::Tensor& latents, const at::Tensor& 
 
 }  // namespace
 
-DependenceInference infer(const Dependence& law, const at::Tensor& latents,
-                          const at::Tensor& start, const InferenceOptions& options) {
-  const c10::NoGradGuard no_grad;
+DependenceInference infer(const Dependence& law, const Array& latents,
+                          const Array& start, const InferenceOptions& options) {
   DependenceInference result;
   if (!law.has_separate_parameters() && law.parameter_count() > kMostParameters) {
     result.why_no_errors = result.why_no_test =
@@ -336,7 +333,7 @@ DependenceInference infer(const Dependence& law, const at::Tensor& latents,
                     law.parameter_count(), kMostParameters);
     return result;
   }
-  const at::Tensor all = latents.to(at::kDouble).unsqueeze(0);
+  const Array all = latents.to(nd::kDouble).unsqueeze(0);
   bool has_looked_for_errors = false, has_looked_for_test = false;
   try {
     const bool is_placed = options.location_and_scale_are_known || !can_be_placed(law);

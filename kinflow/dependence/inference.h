@@ -2,12 +2,11 @@
 // a test of independence. All of it takes the latents, and so the flow, as given.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/dependence.h"
 
 namespace kinflow {
@@ -25,13 +24,13 @@ struct IndependenceTest {
 };
 
 /// Where there are no standard errors, or no test, a text says why; it is empty
-/// otherwise. Numbers that do not exist are NaN; tensors that could not be computed are
+/// otherwise. Numbers that do not exist are NaN; arrays that could not be computed are
 /// not defined.
 struct DependenceInference {
-  at::Tensor estimate;        ///< [k] float64 on the CPU, most likely without a prior
-  at::Tensor standard_error;  ///< [k]; NaN within 1e-6 of an end of the range
-  at::Tensor low;             ///< [k], 95% interval from the standard error
-  at::Tensor high;            ///< [k]
+  Array estimate;        ///< [k] float64 on the CPU, most likely without a prior
+  Array standard_error;  ///< [k]; NaN within 1e-6 of an end of the range
+  Array low;             ///< [k], 95% interval from the standard error
+  Array high;            ///< [k]
   /// 95% profile-likelihood interval of lambda or of one correlation of all blocks. It
   /// ends at 0 or 1 where the likelihood does not come down before. Nothing where the
   /// likelihood cannot be computed on the way.
@@ -62,9 +61,8 @@ struct InferenceOptions {
 ///
 /// The test of blocks is made with one correlation for all of them.
 /// @param latents [n, p]  @param start [k], see Dependence::most_likely()
-DependenceInference infer(const Dependence& law, const at::Tensor& latents,
-                          const at::Tensor& start,
-                          const InferenceOptions& options = {});
+DependenceInference infer(const Dependence& law, const Array& latents,
+                          const Array& start, const InferenceOptions& options = {});
 
 /// -log10 P(statistic >= x) where independence puts `edges` parameters at an end of
 /// their range: the mean of the chi-squared tails with edges - 1 and edges degrees of

@@ -2,7 +2,6 @@
 // multiplied.
 #include "kinflow/dependence/iterative_relationship.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/side_by_side.h"
@@ -80,7 +80,7 @@ IterativeRelationship::IterativeRelationship(
 
 void IterativeRelationship::make_probes() {
   Random random(options_.seed, stream(Purpose::probes));
-  at::Tensor signs = at::empty({rows(), options_.probes}, at::kDouble);
+  Array signs = nd::empty({rows(), options_.probes}, nd::kDouble);
   for (std::int64_t i = 0; i < signs.numel(); ++i) {
     signs.data_ptr<double>()[i] = random.next() >> 63 ? 1 : -1;
   }
@@ -106,10 +106,10 @@ void IterativeRelationship::make_probes() {
   largest_eigenvalue_ = std::max(largest_eigenvalue_, largest_of_rest_);
 }
 
-at::Tensor IterativeRelationship::moment_functions() const {
-  const at::Tensor is_number = probes_.nodes > kNothing * largest_eigenvalue_;
-  const at::Tensor x = probes_.nodes * is_number / largest_of_rest_;
-  return at::stack({at::ones_like(x), x, x.square()});
+Array IterativeRelationship::moment_functions() const {
+  const Array is_number = probes_.nodes > kNothing * largest_eigenvalue_;
+  const Array x = probes_.nodes * is_number / largest_of_rest_;
+  return nd::stack({nd::ones_like(x), x, x.square()});
 }
 
 void IterativeRelationship::match_moments() {
@@ -120,41 +120,38 @@ void IterativeRelationship::match_moments() {
   const double first = relationship_->trace() - subspace_.values.sum().item<double>();
   const double second =
       relationship_->sum_of_squares() - subspace_.values.square().sum().item<double>();
-  const at::Tensor exact = at::tensor(
+  const Array exact = nd::tensor(
       {n, first / largest_of_rest_, second / largest_of_rest_ / largest_of_rest_},
-      at::kDouble);
-  const at::Tensor functions = moment_functions().view({kMomentCount, -1});
-  const at::Tensor shares =
+      nd::kDouble);
+  const Array functions = moment_functions().view({kMomentCount, -1});
+  const Array shares =
       (probes_.weights / static_cast<double>(options_.probes)).reshape({-1});
-  moments_inverse_ = at::linalg_pinv(at::mm(functions * shares, functions.t()),
+  moments_inverse_ = nd::linalg_pinv(nd::mm(functions * shares, functions.t()),
                                      /*rcond=*/1e-12, /*hermitian=*/true);
-  const at::Tensor excess = at::mv(functions, shares) - exact;
-  const at::Tensor correction = at::mv(functions.t(), at::mv(moments_inverse_, excess));
+  const Array excess = nd::mv(functions, shares) - exact;
+  const Array correction = nd::mv(functions.t(), nd::mv(moments_inverse_, excess));
   counts_ = (shares * (1 - correction)).view_as(probes_.weights);
 }
 
-at::Tensor IterativeRelationship::log_variances(const at::Tensor& nodes,
-                                                double lambda) {
+Array IterativeRelationship::log_variances(const Array& nodes, double lambda) {
   return (lambda + (1 - lambda) * nodes).log();
 }
 
 LogDetEstimate IterativeRelationship::log_det_estimate(double lambda) const {
-  const at::Tensor known = lambda + (1 - lambda) * subspace_.values;
+  const Array known = lambda + (1 - lambda) * subspace_.values;
   LogDetEstimate result{known.log().sum().item<double>(), 0, 0, 0};
   if (subspace_.is_complete()) return result;
-  const at::Tensor values = log_variances(probes_.nodes, lambda);
+  const Array values = log_variances(probes_.nodes, lambda);
   result.value += (counts_ * values).sum().item<double>();
 
   const auto probes = static_cast<double>(options_.probes);
-  const at::Tensor functions = moment_functions();
-  const at::Tensor products =
-      (functions * (probes_.weights * values / probes)).sum({1, 2});
-  const at::Tensor quadratic =
-      at::tensordot(at::mv(moments_inverse_, products), functions, {0}, {0});
-  const at::Tensor sums = (probes_.weights * (values - quadratic)).sum(1);
-  const double spread =
-      sums.std(/*unbiased=*/true).item<double>() / std::sqrt(probes - kMomentCount);
-  const at::Tensor enclosure =
+  const Array functions = moment_functions();
+  const Array products = (functions * (probes_.weights * values / probes)).sum({1, 2});
+  const Array quadratic =
+      nd::tensordot(nd::mv(moments_inverse_, products), functions, {0}, {0});
+  const Array sums = (probes_.weights * (values - quadratic)).sum(1);
+  const double spread = sums.std().item<double>() / std::sqrt(probes - kMomentCount);
+  const Array enclosure =
       (probes_.weights * values).sum(1) -
       (enclosing_.weights * log_variances(enclosing_.nodes, lambda)).sum(1);
   // Between eigenvectors with residuals r and the rest C has elements of the length
@@ -177,12 +174,12 @@ IterativeAccuracy IterativeRelationship::accuracy(double lambda) const {
           options_.tolerance};
 }
 
-at::Tensor IterativeRelationship::log_det(const at::Tensor& parameters) const {
-  const at::Tensor lambda = checked_parameters(parameters).select(1, 0);
-  at::Tensor result =
+Array IterativeRelationship::log_det(const Array& parameters) const {
+  const Array lambda = checked_parameters(parameters).select(1, 0);
+  Array result =
       subspace_.variances(lambda.to(relationship_->device())).log().sum(0).cpu();
   if (!subspace_.is_complete()) {
-    const at::Tensor own_share = lambda.cpu().view({-1, 1, 1});
+    const Array own_share = lambda.cpu().view({-1, 1, 1});
     result =
         result +
         (counts_ * (own_share + (1 - own_share) * probes_.nodes).log()).sum({1, 2});
@@ -190,13 +187,13 @@ at::Tensor IterativeRelationship::log_det(const at::Tensor& parameters) const {
   return result.to(parameters.device());
 }
 
-at::Tensor IterativeRelationship::log_det_slope(const at::Tensor& parameters) const {
-  const at::Tensor lambda = checked_parameters(parameters).select(1, 0);
-  const at::Tensor known = (1 - subspace_.values).unsqueeze(1) /
-                           subspace_.variances(lambda.to(relationship_->device()));
-  at::Tensor result = known.sum(0).cpu();
+Array IterativeRelationship::log_det_slope(const Array& parameters) const {
+  const Array lambda = checked_parameters(parameters).select(1, 0);
+  const Array known = (1 - subspace_.values).unsqueeze(1) /
+                      subspace_.variances(lambda.to(relationship_->device()));
+  Array result = known.sum(0).cpu();
   if (!subspace_.is_complete()) {
-    const at::Tensor own_share = lambda.cpu().view({-1, 1, 1});
+    const Array own_share = lambda.cpu().view({-1, 1, 1});
     result = result + (counts_ * (1 - probes_.nodes) /
                        (own_share + (1 - own_share) * probes_.nodes))
                           .sum({1, 2});
@@ -205,36 +202,35 @@ at::Tensor IterativeRelationship::log_det_slope(const at::Tensor& parameters) co
 }
 
 IterativeRelationship::RestMeans IterativeRelationship::rest_means(
-    const at::Tensor& lambda) const {
-  if (subspace_.is_complete()) return {at::zeros_like(lambda), at::zeros_like(lambda)};
-  const at::Tensor own_share = lambda.cpu().view({-1, 1, 1});
-  const at::Tensor variance = own_share + (1 - own_share) * probes_.nodes;
+    const Array& lambda) const {
+  if (subspace_.is_complete()) return {nd::zeros_like(lambda), nd::zeros_like(lambda)};
+  const Array own_share = lambda.cpu().view({-1, 1, 1});
+  const Array variance = own_share + (1 - own_share) * probes_.nodes;
   const auto count = static_cast<double>(rows() - subspace_.count());
   return {((counts_ / variance).sum({1, 2}) / count).to(lambda.device()),
           ((counts_ * (1 - probes_.nodes) / variance.square()).sum({1, 2}) / count)
               .to(lambda.device())};
 }
 
-at::Tensor IterativeRelationship::lambda_of_columns(const at::Tensor& parameters,
-                                                    std::int64_t columns) const {
+Array IterativeRelationship::lambda_of_columns(const Array& parameters,
+                                               std::int64_t columns) const {
   return checked_parameters(parameters)
       .to(relationship_->device())
       .expand({parameters.size(0), columns})
       .reshape({-1});
 }
 
-at::Tensor IterativeRelationship::times(const at::Tensor& matrix,
-                                        const at::Tensor& lambda) const {
+Array IterativeRelationship::times(const Array& matrix, const Array& lambda) const {
   return lambda * matrix + (1 - lambda) * relationship_->times(matrix);
 }
 
-Solution IterativeRelationship::solve(const at::Tensor& right, const at::Tensor& lambda,
-                                      double tolerance, const at::Tensor& start) const {
+Solution IterativeRelationship::solve(const Array& right, const Array& lambda,
+                                      double tolerance, const Array& start) const {
   const ShiftedSystem system{
-      .times = [this](const at::Tensor& x,
-                      const at::Tensor& of_columns) { return times(x, of_columns); },
+      .times = [this](const Array& x,
+                      const Array& of_columns) { return times(x, of_columns); },
       .precondition =
-          [this](const at::Tensor& x, const at::Tensor& of_columns) {
+          [this](const Array& x, const Array& of_columns) {
             return apply(subspace_, subspace_.inverse(of_columns), x);
           },
       .largest_eigenvalue = largest_eigenvalue_};
@@ -243,29 +239,29 @@ Solution IterativeRelationship::solve(const at::Tensor& right, const at::Tensor&
       {.tolerance = tolerance, .max_iterations = options_.max_iterations});
 }
 
-at::Tensor IterativeRelationship::solve_replicas(const at::Tensor& parameters,
-                                                 const at::Tensor& latents) const {
+Array IterativeRelationship::solve_replicas(const Array& parameters,
+                                            const Array& latents) const {
   return solve(side_by_side(latents), lambda_of_columns(parameters, latents.size(2)),
                options_.tolerance)
       .values;
 }
 
-at::Tensor IterativeRelationship::precision_times(const at::Tensor& parameters,
-                                                  const at::Tensor& latents) const {
-  const at::Tensor all =
+Array IterativeRelationship::precision_times(const Array& parameters,
+                                             const Array& latents) const {
+  const Array all =
       checked_latents(parameters, latents, rows()).to(relationship_->device());
   return apart(solve_replicas(parameters, all), all.size(0)).to(latents.device());
 }
 
-at::Tensor IterativeRelationship::form_of_slope(const at::Tensor& solution,
-                                                std::int64_t replicas) const {
+Array IterativeRelationship::form_of_slope(const Array& solution,
+                                           std::int64_t replicas) const {
   return sum_by_replica(solution * (solution - relationship_->times(solution)),
                         replicas);
 }
 
-at::Tensor IterativeRelationship::parameter_gradient(const at::Tensor& parameters,
-                                                     const at::Tensor& latents) const {
-  const at::Tensor all =
+Array IterativeRelationship::parameter_gradient(const Array& parameters,
+                                                const Array& latents) const {
+  const Array all =
       checked_latents(parameters, latents, rows()).to(relationship_->device());
   const auto columns = static_cast<double>(all.size(2));
   return (0.5 * (columns * log_det_slope(parameters) -
@@ -274,30 +270,29 @@ at::Tensor IterativeRelationship::parameter_gradient(const at::Tensor& parameter
       .to(latents.device());
 }
 
-at::Tensor IterativeRelationship::padded(const at::Tensor& rows,
-                                         const at::Tensor& latents) const {
-  return at::zeros({latents.size(0), this->rows(), latents.size(2)}, latents.options())
+Array IterativeRelationship::padded(const Array& rows, const Array& latents) const {
+  return nd::zeros({latents.size(0), this->rows(), latents.size(2)}, latents.options())
       .index_copy(1, rows, latents);
 }
 
 IterativeRelationship::DiagonalElements IterativeRelationship::diagonal_elements(
-    const at::Tensor& parameters, const at::Tensor& rows) const {
-  const at::Tensor lambda =
+    const Array& parameters, const Array& rows) const {
+  const Array lambda =
       checked_parameters(parameters).select(1, 0).to(relationship_->device());
-  const at::Tensor variance = subspace_.variances(lambda);
-  const at::Tensor squares = subspace_.vectors.index_select(0, rows).square();
+  const Array variance = subspace_.variances(lambda);
+  const Array squares = subspace_.vectors.index_select(0, rows).square();
   DiagonalElements result{
-      at::mm(squares, variance.reciprocal()),
-      at::mm(squares, (subspace_.values - 1).unsqueeze(1) / variance.square())};
+      nd::mm(squares, variance.reciprocal()),
+      nd::mm(squares, (subspace_.values - 1).unsqueeze(1) / variance.square())};
   if (subspace_.is_complete()) return result;
-  at::Tensor units = at::zeros({this->rows(), rows.size(0)}, variance.options());
-  units.index_put_({rows, at::arange(rows.size(0), rows.options())},
-                   at::ones({rows.size(0)}, units.options()));
+  Array units = nd::zeros({this->rows(), rows.size(0)}, variance.options());
+  units.index_put_({rows, nd::arange(rows.size(0), rows.options())},
+                   nd::ones({rows.size(0)}, units.options()));
   LanczosQuadrature lanczos(*relationship_, subspace_, units);
-  const at::Tensor own_share = lambda.cpu().view({-1, 1, 1});
+  const Array own_share = lambda.cpu().view({-1, 1, 1});
   const auto elements = [&] {
     const SpectralMeasures measures = lanczos.gauss();
-    const at::Tensor of_nodes = own_share + (1 - own_share) * measures.nodes;
+    const Array of_nodes = own_share + (1 - own_share) * measures.nodes;
     return DiagonalElements{
         (measures.weights / of_nodes).sum(2).t(),
         (measures.weights * (measures.nodes - 1) / of_nodes.square()).sum(2).t()};
@@ -316,7 +311,7 @@ IterativeRelationship::DiagonalElements IterativeRelationship::diagonal_elements
     lanczos.advance(std::min(kStepsPerLook, options_.max_iterations - lanczos.steps()));
     const DiagonalElements next = elements();
     if (outside.precision.defined()) {
-      const auto share = [](const at::Tensor& now, const at::Tensor& before) {
+      const auto share = [](const Array& now, const Array& before) {
         return ((now - before).abs().max() / now.abs().max().clamp_min(1e-300))
             .item<double>();
       };
@@ -330,32 +325,29 @@ IterativeRelationship::DiagonalElements IterativeRelationship::diagonal_elements
   return result;
 }
 
-at::Tensor IterativeRelationship::pairs_rows(const at::Tensor& parameters,
-                                             const at::Tensor& rows,
-                                             const at::Tensor& latents) const {
-  const at::Device device = relationship_->device();
-  const at::Tensor batch =
-      checked_latents(parameters, latents, rows.size(0)).to(device);
-  const at::Tensor chosen = rows.to(device);
+Array IterativeRelationship::pairs_rows(const Array& parameters, const Array& rows,
+                                        const Array& latents) const {
+  const nd::Device device = relationship_->device();
+  const Array batch = checked_latents(parameters, latents, rows.size(0)).to(device);
+  const Array chosen = rows.to(device);
   const double weight = pair_weight(rows.size(0));
-  const at::Tensor diagonal =
+  const Array diagonal =
       diagonal_elements(parameters, chosen).precision.t().unsqueeze(2);
-  const at::Tensor solution = solve_replicas(parameters, padded(chosen, batch));
-  const at::Tensor all_pairs = apart(solution.index_select(0, chosen), batch.size(0));
+  const Array solution = solve_replicas(parameters, padded(chosen, batch));
+  const Array all_pairs = apart(solution.index_select(0, chosen), batch.size(0));
   return (weight * all_pairs + (1 - weight) * diagonal * batch).to(latents.device());
 }
 
-at::Tensor IterativeRelationship::pairs_parameter_gradient(
-    const at::Tensor& parameters, const at::Tensor& rows,
-    const at::Tensor& latents) const {
-  const at::Device device = relationship_->device();
-  const at::Tensor batch =
-      checked_latents(parameters, latents, rows.size(0)).to(device);
-  const at::Tensor chosen = rows.to(device);
+Array IterativeRelationship::pairs_parameter_gradient(const Array& parameters,
+                                                      const Array& rows,
+                                                      const Array& latents) const {
+  const nd::Device device = relationship_->device();
+  const Array batch = checked_latents(parameters, latents, rows.size(0)).to(device);
+  const Array chosen = rows.to(device);
   const double weight = pair_weight(rows.size(0));
-  const at::Tensor all_pairs =
+  const Array all_pairs =
       -form_of_slope(solve_replicas(parameters, padded(chosen, batch)), batch.size(0));
-  const at::Tensor diagonal =
+  const Array diagonal =
       (diagonal_elements(parameters, chosen).slope.t() * batch.square().sum(2)).sum(1);
   const double scale =
       static_cast<double>(this->rows()) / static_cast<double>(rows.size(0));
@@ -367,25 +359,25 @@ at::Tensor IterativeRelationship::pairs_parameter_gradient(
 }
 
 std::vector<SpectralTerm> IterativeRelationship::likelihood_terms(
-    const at::Tensor& latents) const {
+    const Array& latents) const {
   if (latents.dim() != 2 || latents.size(0) != rows()) {
     throw InputError(fmt::format(
         "[iterative-relationship] expected latents [{}, p], received {} dimensions "
         "with {} numbers",
         rows(), latents.dim(), latents.numel()));
   }
-  const at::Tensor all = latents.to(relationship_->device(), at::kDouble);
-  const at::Tensor along =
-      at::mm(subspace_.vectors.t(), all).square().sum(1).cpu().contiguous();
-  const at::Tensor values = subspace_.values.cpu().contiguous();
+  const Array all = latents.to(relationship_->device(), nd::kDouble);
+  const Array along =
+      nd::mm(subspace_.vectors.t(), all).square().sum(1).cpu().contiguous();
+  const Array values = subspace_.values.cpu().contiguous();
   std::vector<SpectralTerm> terms;
   for (std::int64_t j = 0; j < values.size(0); ++j) {
     terms.push_back({values.data_ptr<double>()[j], 1, along.data_ptr<double>()[j]});
   }
   if (subspace_.is_complete()) return terms;
-  const auto add = [&](const at::Tensor& nodes, const at::Tensor& numbers,
+  const auto add = [&](const Array& nodes, const Array& numbers,
                        double SpectralTerm::*member) {
-    const at::Tensor node = nodes.contiguous(), number = numbers.contiguous();
+    const Array node = nodes.contiguous(), number = numbers.contiguous();
     for (std::int64_t j = 0; j < node.numel(); ++j) {
       SpectralTerm term{node.data_ptr<double>()[j], 0, 0};
       term.*member = number.data_ptr<double>()[j];
@@ -416,11 +408,10 @@ std::vector<SpectralTerm> IterativeRelationship::likelihood_terms(
   return terms;
 }
 
-at::Tensor IterativeRelationship::most_likely(const at::Tensor& latents,
-                                              const at::Tensor& start,
-                                              double prior) const {
-  at::Tensor result = at::empty_like(checked_parameters(start), at::kCPU);
-  const at::Tensor all = checked_latents(result, latents, rows());
+Array IterativeRelationship::most_likely(const Array& latents, const Array& start,
+                                         double prior) const {
+  Array result = nd::empty(start.sizes(), nd::kDouble);
+  const Array all = checked_latents(result, latents, rows());
   for (std::int64_t r = 0; r < all.size(0); ++r) {
     result[r][0] = most_likely_lambda(likelihood_terms(all[r]),
                                       static_cast<double>(all.size(2)), prior);
@@ -428,12 +419,12 @@ at::Tensor IterativeRelationship::most_likely(const at::Tensor& latents,
   return result.to(start.device());
 }
 
-at::Tensor IterativeRelationship::covariance(const at::Tensor& parameters) const {
-  const at::Tensor lambda = checked_one_replica(parameters);
-  const at::Tensor all =
-      at::arange(rows(), at::TensorOptions(relationship_->device()).dtype(at::kLong));
-  const at::Tensor matrix = relationship_->block(all, all).to(lambda.device());
-  return (lambda * at::eye(rows(), lambda.options()) + (1 - lambda) * matrix)
+Array IterativeRelationship::covariance(const Array& parameters) const {
+  const Array lambda = checked_one_replica(parameters);
+  const Array all =
+      nd::arange(rows(), nd::TensorOptions(relationship_->device()).dtype(nd::kLong));
+  const Array matrix = relationship_->block(all, all).to(lambda.device());
+  return (lambda * nd::eye(rows(), lambda.options()) + (1 - lambda) * matrix)
       .unsqueeze(0);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/conjugate_gradients.h"
 #include "kinflow/dependence/dependence.h"
 #include "kinflow/dependence/dominant_subspace.h"
@@ -97,63 +98,60 @@ class IterativeRelationship final : public Dependence {
   /// C^-1 times columns that each have a lambda of their own, with the iterations and
   /// the residual. @param right [n, c] float64  @param lambda [c]
   /// @param tolerance on the relative residual  @param start [n, c], or undefined for 0
-  Solution solve(const at::Tensor& right, const at::Tensor& lambda, double tolerance,
-                 const at::Tensor& start = {}) const;
+  Solution solve(const Array& right, const Array& lambda, double tolerance,
+                 const Array& start = {}) const;
 
-  at::Tensor log_det(const at::Tensor& parameters) const override;
-  at::Tensor precision_times(const at::Tensor& parameters,
-                             const at::Tensor& latents) const override;
-  at::Tensor parameter_gradient(const at::Tensor& parameters,
-                                const at::Tensor& latents) const override;
+  Array log_det(const Array& parameters) const override;
+  Array precision_times(const Array& parameters, const Array& latents) const override;
+  Array parameter_gradient(const Array& parameters,
+                           const Array& latents) const override;
   /// Costs one solution for the latents and a quadrature from each row of the batch.
-  at::Tensor pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
-                        const at::Tensor& latents) const override;
-  at::Tensor pairs_parameter_gradient(const at::Tensor& parameters,
-                                      const at::Tensor& rows,
-                                      const at::Tensor& latents) const override;
-  at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
-                         double prior) const override;
+  Array pairs_rows(const Array& parameters, const Array& rows,
+                   const Array& latents) const override;
+  Array pairs_parameter_gradient(const Array& parameters, const Array& rows,
+                                 const Array& latents) const override;
+  Array most_likely(const Array& latents, const Array& start,
+                    double prior) const override;
   /// A memory that solves for all rows now and then; in between, what changed goes
   /// through an approximation of C^-1: O(b k p) for a batch.
   std::unique_ptr<LatentMemory> make_memory() const override;
   /// By a polynomial in C that is its root up to the tolerance.
-  at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
-                    Random& random) const override;
-  at::Tensor covariance(const at::Tensor& parameters) const override;
+  Array sample(const Array& parameters, std::int64_t columns,
+               Random& random) const override;
+  Array covariance(const Array& parameters) const override;
   /// Solutions for the latents and for each unknown row.
-  ConditionalLaw condition(const at::Tensor& parameters, const at::Tensor& observed,
-                           const at::Tensor& latents) const override;
+  ConditionalLaw condition(const Array& parameters, const Array& observed,
+                           const Array& latents) const override;
   /// The same solutions, 256 unknown rows at a time: O(n) memory for each.
-  ConditionalRows condition_rows(const at::Tensor& parameters,
-                                 const at::Tensor& observed,
-                                 const at::Tensor& latents) const override;
-  at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
-                          const at::Tensor& latents, Random& random) const override;
+  ConditionalRows condition_rows(const Array& parameters, const Array& observed,
+                                 const Array& latents) const override;
+  Array sample_given(const Array& parameters, const Array& observed,
+                     const Array& latents, Random& random) const override;
 
   /// The objective of one replica's latents as a sum over directions, for all lambda
   /// at once: costs one Lanczos recursion. @param latents [n, p]
-  std::vector<SpectralTerm> likelihood_terms(const at::Tensor& latents) const;
+  std::vector<SpectralTerm> likelihood_terms(const Array& latents) const;
 
  private:
   class Memory;
 
   /// Diagonals of C^-1 and of its derivative in lambda: [b, R] each.
   struct DiagonalElements {
-    at::Tensor precision;
-    at::Tensor slope;
+    Array precision;
+    Array slope;
   };
   /// Means over all directions outside the dominant subspace: [c] each, 0 where there
   /// are none.
   struct RestMeans {
-    at::Tensor precision;  ///< of C^-1
-    at::Tensor slope;      ///< of C^-1 (I - G) C^-1
+    Array precision;  ///< of C^-1
+    Array slope;      ///< of C^-1 (I - G) C^-1
   };
   /// The observed rows' part of C, and the rows.
   struct Observation {
-    at::Tensor observed;  ///< [q]
-    at::Tensor unknown;   ///< [m], increasing
-    at::Tensor latents;   ///< [q, p]
-    at::Tensor lambda;    ///< [1]
+    Array observed;  ///< [q]
+    Array unknown;   ///< [m], increasing
+    Array latents;   ///< [q, p]
+    Array lambda;    ///< [1]
     ShiftedSystem system;
   };
 
@@ -161,36 +159,33 @@ class IterativeRelationship final : public Dependence {
   /// Weights that give sums over the probes' nodes the exact moments of G.
   void match_moments();
   /// 1, x and x^2 at the nodes, x in units of largest_of_rest_: [3, N, m].
-  at::Tensor moment_functions() const;
+  Array moment_functions() const;
   /// log(lambda + (1 - lambda) node) over all nodes: [N, m].
-  static at::Tensor log_variances(const at::Tensor& nodes, double lambda);
+  static Array log_variances(const Array& nodes, double lambda);
 
   /// lambda of every column of latents that stand side by side, [R p], on the device.
-  at::Tensor lambda_of_columns(const at::Tensor& parameters,
-                               std::int64_t columns) const;
+  Array lambda_of_columns(const Array& parameters, std::int64_t columns) const;
   /// (lambda I + (1 - lambda) G) X, column by column.
-  at::Tensor times(const at::Tensor& matrix, const at::Tensor& lambda) const;
+  Array times(const Array& matrix, const Array& lambda) const;
   /// C^-1 U of every replica, side by side: [n, R p].
   /// @param latents [R, n, p], on the device
-  at::Tensor solve_replicas(const at::Tensor& parameters,
-                            const at::Tensor& latents) const;
+  Array solve_replicas(const Array& parameters, const Array& latents) const;
   /// tr(X' (I - G) X) for each replica, X [n, R p] side by side: [R]. It is minus the
   /// derivative in lambda of tr(U' C^-1 U) for X = C^-1 U.
-  at::Tensor form_of_slope(const at::Tensor& solution, std::int64_t replicas) const;
+  Array form_of_slope(const Array& solution, std::int64_t replicas) const;
   /// Derivative of log det C in lambda, for each replica: [R].
-  at::Tensor log_det_slope(const at::Tensor& parameters) const;
+  Array log_det_slope(const Array& parameters) const;
   /// @param lambda [c], on the device
-  RestMeans rest_means(const at::Tensor& lambda) const;
+  RestMeans rest_means(const Array& lambda) const;
   /// The batch's latents [R, b, p] among zeros: [R, n, p].
-  at::Tensor padded(const at::Tensor& rows, const at::Tensor& latents) const;
-  DiagonalElements diagonal_elements(const at::Tensor& parameters,
-                                     const at::Tensor& rows) const;
-  Observation observe(const at::Tensor& parameters, const at::Tensor& observed,
-                      const at::Tensor& latents) const;
+  Array padded(const Array& rows, const Array& latents) const;
+  DiagonalElements diagonal_elements(const Array& parameters, const Array& rows) const;
+  Observation observe(const Array& parameters, const Array& observed,
+                      const Array& latents) const;
   /// C_OO^-1 times right [q, c]: [q, c].
-  at::Tensor solve_observed(const Observation& given, const at::Tensor& right) const;
+  Array solve_observed(const Observation& given, const Array& right) const;
   /// C_MO C_OO^-1 times right [q, c]: [m, c].
-  at::Tensor regress(const Observation& given, const at::Tensor& right) const;
+  Array regress(const Observation& given, const Array& right) const;
 
   std::shared_ptr<const RelationshipOperator> relationship_;
   IterativeRelationshipOptions options_;
@@ -200,8 +195,8 @@ class IterativeRelationship final : public Dependence {
   // What is known outside the subspace, on the CPU; empty where that is all of it.
   SpectralMeasures probes_;     // [N, m]
   SpectralMeasures enclosing_;  // [N, m + 1], the other end of the enclosure
-  at::Tensor counts_;           // [N, m], weights / N with the exact moments
-  at::Tensor moments_inverse_;  // [3, 3], of the moment functions' products
+  Array counts_;                // [N, m], weights / N with the exact moments
+  Array moments_inverse_;       // [3, 3], of the moment functions' products
 };
 
 }  // namespace kinflow

@@ -1,14 +1,14 @@
 // Draws and conditional laws of a relationship matrix that is only multiplied.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <cmath>
 #include <numbers>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
-#include "kinflow/core/tensor_numbers.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/dependence/iterative_relationship.h"
 
 namespace kinflow {
@@ -44,14 +44,14 @@ std::vector<double> root_coefficients(double low, double high, std::int64_t degr
 
 }  // namespace
 
-at::Tensor IterativeRelationship::sample(const at::Tensor& parameters,
-                                         std::int64_t columns, Random& random) const {
-  const at::Tensor lambda = checked_one_replica(parameters).to(relationship_->device());
-  const at::Tensor normal =
+Array IterativeRelationship::sample(const Array& parameters, std::int64_t columns,
+                                    Random& random) const {
+  const Array lambda = checked_one_replica(parameters).to(relationship_->device());
+  const Array normal =
       normal_numbers({rows(), columns}, random).to(relationship_->device());
-  const at::Tensor along = at::mm(subspace_.vectors.t(), normal);
-  const at::Tensor known =
-      at::mm(subspace_.vectors, subspace_.variances(lambda).sqrt() * along);
+  const Array along = nd::mm(subspace_.vectors.t(), normal);
+  const Array known =
+      nd::mm(subspace_.vectors, subspace_.variances(lambda).sqrt() * along);
   if (subspace_.is_complete()) return known.cpu();
 
   // Outside the subspace C has its eigenvalues in [low, high], on which the terms of
@@ -73,17 +73,17 @@ at::Tensor IterativeRelationship::sample(const at::Tensor& parameters,
       root_coefficients(low, high, static_cast<std::int64_t>(needed));
   // Chebyshev's recursion in the matrix that maps [low, high] to [-1, 1].
   const double middle = 0.5 * (low + high), half = 0.5 * (high - low);
-  const auto mapped = [&](const at::Tensor& x) {
+  const auto mapped = [&](const Array& x) {
     return subspace_.remove_from(times(x, lambda) - middle * x) / half;
   };
-  at::Tensor previous = normal - at::mm(subspace_.vectors, along);
-  at::Tensor result = known + coefficients[0] * previous;
+  Array previous = normal - nd::mm(subspace_.vectors, along);
+  Array result = known + coefficients[0] * previous;
   if (coefficients.size() == 1) return result.cpu();
-  at::Tensor current = mapped(previous);
+  Array current = mapped(previous);
   for (std::size_t j = 1;; ++j) {
     result.add_(current, coefficients[j]);
     if (j + 1 == coefficients.size()) break;
-    const at::Tensor next = 2 * mapped(current) - previous;
+    const Array next = 2 * mapped(current) - previous;
     previous = current;
     current = next;
   }
@@ -91,99 +91,92 @@ at::Tensor IterativeRelationship::sample(const at::Tensor& parameters,
 }
 
 IterativeRelationship::Observation IterativeRelationship::observe(
-    const at::Tensor& parameters, const at::Tensor& observed,
-    const at::Tensor& latents) const {
-  const at::Device device = relationship_->device();
+    const Array& parameters, const Array& observed, const Array& latents) const {
+  const nd::Device device = relationship_->device();
   Observation given{observed.to(device),
                     checked_unknown_rows(observed, latents).to(device),
-                    latents.to(device, at::kDouble),
+                    latents.to(device, nd::kDouble),
                     checked_one_replica(parameters).to(device),
                     {}};
   // The observed rows' part of the approximate C is rest I + B diag(d) B' with these
   // rows B of Q, which are not orthonormal; its inverse is (I - B M B') / rest.
-  const at::Tensor vectors = subspace_.vectors.index_select(0, given.observed);
-  const at::Tensor rest = subspace_.rest_variance(given.lambda);
-  const at::Tensor scale =
-      (1 - given.lambda) * (subspace_.values - subspace_.rest_mean);
-  const at::Tensor inner = at::mm(vectors.t(), vectors) * scale +
-                           rest * at::eye(subspace_.count(), vectors.options());
-  const at::Tensor middle = scale.unsqueeze(1) * at::linalg_inv(inner);
+  const Array vectors = subspace_.vectors.index_select(0, given.observed);
+  const Array rest = subspace_.rest_variance(given.lambda);
+  const Array scale = (1 - given.lambda) * (subspace_.values - subspace_.rest_mean);
+  const Array inner = nd::mm(vectors.t(), vectors) * scale +
+                      rest * nd::eye(subspace_.count(), vectors.options());
+  const Array middle = scale.unsqueeze(1) * nd::linalg_inv(inner);
   given.system = {
       .times =
-          [this, known = given.observed](const at::Tensor& x,
-                                         const at::Tensor& lambda) {
-            const at::Tensor all =
-                at::zeros({rows(), x.size(1)}, x.options()).index_copy(0, known, x);
+          [this, known = given.observed](const Array& x, const Array& lambda) {
+            const Array all =
+                nd::zeros({rows(), x.size(1)}, x.options()).index_copy(0, known, x);
             return lambda * x +
                    (1 - lambda) * relationship_->times(all).index_select(0, known);
           },
       .precondition =
-          [vectors, rest, middle = (0.5 * (middle + middle.t()))](const at::Tensor& x,
-                                                                  const at::Tensor&) {
-            return (x - at::mm(vectors, at::mm(middle, at::mm(vectors.t(), x)))) / rest;
+          [vectors, rest, middle = (0.5 * (middle + middle.t()))](const Array& x,
+                                                                  const Array&) {
+            return (x - nd::mm(vectors, nd::mm(middle, nd::mm(vectors.t(), x)))) / rest;
           },
       .largest_eigenvalue = largest_eigenvalue_};
   return given;
 }
 
-at::Tensor IterativeRelationship::solve_observed(const Observation& given,
-                                                 const at::Tensor& right) const {
+Array IterativeRelationship::solve_observed(const Observation& given,
+                                            const Array& right) const {
   return conjugate_gradients(given.system, right, given.lambda.expand({right.size(1)}),
-                             at::Tensor(),
+                             Array(),
                              {.tolerance = options_.tolerance,
                               .max_iterations = options_.max_iterations})
       .values;
 }
 
-at::Tensor IterativeRelationship::regress(const Observation& given,
-                                          const at::Tensor& right) const {
-  const at::Tensor all =
-      at::zeros({rows(), right.size(1)}, right.options())
-          .index_copy(0, given.observed, solve_observed(given, right));
+Array IterativeRelationship::regress(const Observation& given,
+                                     const Array& right) const {
+  const Array all = nd::zeros({rows(), right.size(1)}, right.options())
+                        .index_copy(0, given.observed, solve_observed(given, right));
   return (1 - given.lambda) * relationship_->times(all).index_select(0, given.unknown);
 }
 
-ConditionalLaw IterativeRelationship::condition(const at::Tensor& parameters,
-                                                const at::Tensor& observed,
-                                                const at::Tensor& latents) const {
+ConditionalLaw IterativeRelationship::condition(const Array& parameters,
+                                                const Array& observed,
+                                                const Array& latents) const {
   const Observation given = observe(parameters, observed, latents);
-  const at::Tensor between =
+  const Array between =
       (1 - given.lambda) * relationship_->block(given.observed, given.unknown);
-  const at::Tensor own =
+  const Array own =
       (1 - given.lambda) * relationship_->block(given.unknown, given.unknown) +
-      at::diag(given.lambda.expand({given.unknown.size(0)}));
-  const at::Tensor explained = regress(given, between);
-  const at::Device device = latents.device();
+      nd::diag(given.lambda.expand({given.unknown.size(0)}));
+  const Array explained = regress(given, between);
+  const nd::Device device = latents.device();
   return {given.unknown.to(device), regress(given, given.latents).to(device),
           (own - 0.5 * (explained + explained.t())).unsqueeze(0).to(device)};
 }
 
-ConditionalRows IterativeRelationship::condition_rows(const at::Tensor& parameters,
-                                                      const at::Tensor& observed,
-                                                      const at::Tensor& latents) const {
+ConditionalRows IterativeRelationship::condition_rows(const Array& parameters,
+                                                      const Array& observed,
+                                                      const Array& latents) const {
   const Observation given = observe(parameters, observed, latents);
-  std::vector<at::Tensor> variances;
-  for (const at::Tensor& panel : given.unknown.split(kPanelRows)) {
-    const at::Tensor between =
+  std::vector<Array> variances;
+  for (const Array& panel : given.unknown.split(kPanelRows)) {
+    const Array between =
         (1 - given.lambda) * relationship_->block(given.observed, panel);
-    const at::Tensor own =
-        given.lambda +
-        (1 - given.lambda) * relationship_->block(panel, panel).diagonal();
+    const Array own = given.lambda + (1 - given.lambda) *
+                                         relationship_->block(panel, panel).diagonal();
     variances.push_back(own - (between * solve_observed(given, between)).sum(0));
   }
-  const at::Device device = latents.device();
+  const nd::Device device = latents.device();
   return {given.unknown.to(device), regress(given, given.latents).to(device),
-          at::cat(variances).unsqueeze(1).to(device)};
+          nd::cat(variances).unsqueeze(1).to(device)};
 }
 
-at::Tensor IterativeRelationship::sample_given(const at::Tensor& parameters,
-                                               const at::Tensor& observed,
-                                               const at::Tensor& latents,
-                                               Random& random) const {
+Array IterativeRelationship::sample_given(const Array& parameters,
+                                          const Array& observed, const Array& latents,
+                                          Random& random) const {
   const Observation given = observe(parameters, observed, latents);
-  at::Tensor draw =
-      sample(parameters, latents.size(1), random).to(relationship_->device());
-  const at::Tensor error = given.latents - draw.index_select(0, given.observed);
+  Array draw = sample(parameters, latents.size(1), random).to(relationship_->device());
+  const Array error = given.latents - draw.index_select(0, given.observed);
   draw.index_add_(0, given.unknown, regress(given, error));
   return draw.index_copy_(0, given.observed, given.latents).cpu();
 }

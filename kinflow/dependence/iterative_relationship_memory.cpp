@@ -1,7 +1,7 @@
 // The memory of a relationship matrix that is only multiplied: solutions now and then,
 // and corrections in between.
-#include <ATen/ATen.h>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/iterative_relationship.h"
 #include "kinflow/dependence/side_by_side.h"
 
@@ -29,57 +29,53 @@ class IterativeRelationship::Memory final : public LatentMemory {
         subspace_(relationship.subspace_),
         device_(relationship.relationship_->device()) {}
 
-  void reset(const at::Tensor& latents) override {
+  void reset(const Array& latents) override {
     LatentMemory::reset(latents);
     // Also as a place to start from the solution is forgotten: the latents alone are
     // the state.
     solved_ = Solved();
   }
 
-  void update(const at::Tensor& rows, const at::Tensor& latents) override {
-    const at::Tensor before = exchange_rows(rows, latents);
+  void update(const Array& rows, const Array& latents) override {
+    const Array before = exchange_rows(rows, latents);
     if (!solved_.solution.defined()) return;
-    const at::Tensor after = latents_.index_select(1, rows).to(at::kDouble);
+    const Array after = latents_.index_select(1, rows).to(nd::kDouble);
     const std::int64_t replicas = latents_.size(0);
-    const at::Tensor chosen = rows.to(device_);
-    const at::Tensor old_change =
-        matrix(before) - solved_.latents.index_select(0, chosen);
-    const at::Tensor step = matrix(after - before);
-    const at::Tensor vectors = subspace_.vectors.index_select(0, chosen);
-    solved_.change_along += at::mm(vectors.t(), step);
+    const Array chosen = rows.to(device_);
+    const Array old_change = matrix(before) - solved_.latents.index_select(0, chosen);
+    const Array step = matrix(after - before);
+    const Array vectors = subspace_.vectors.index_select(0, chosen);
+    solved_.change_along += nd::mm(vectors.t(), step);
     solved_.change_square += sum_by_replica(step * (2 * old_change + step), replicas);
     solved_.change_derivative +=
         sum_by_replica(step * solved_.derivative.index_select(0, chosen), replicas);
     solved_.changed_rows += rows.size(0);
   }
 
-  at::Tensor precision_rows(const at::Tensor& parameters,
-                            const at::Tensor& rows) const override {
+  Array precision_rows(const Array& parameters, const Array& rows) const override {
     solve_if_stale(parameters);
     return apart(corrected_rows(parameters, rows.to(device_)), latents_.size(0))
         .to(latents_.device());
   }
 
-  at::Tensor parameter_gradient(const at::Tensor& parameters) const override {
+  Array parameter_gradient(const Array& parameters) const override {
     solve_if_stale(parameters);
     // tr(U' C^-1 (I - G) C^-1 U) when U has moved by D and lambda by e:
     //     tr(X'S) - 2e tr(Y'S) + 3e^2 tr(Y'(I - G)Y) + 2 tr(D'Y) + tr(D' M D),
     // M = C^-1 (I - G) C^-1, exact along the subspace and elsewhere its mean.
     const std::int64_t replicas = latents_.size(0), p = latents_.size(2);
-    const at::Tensor moved = moved_by(parameters);
-    const at::Tensor lambda = relationship_.lambda_of_columns(parameters, 1);
-    const at::Tensor along =
+    const Array moved = moved_by(parameters);
+    const Array lambda = relationship_.lambda_of_columns(parameters, 1);
+    const Array along =
         solved_.change_along.view({-1, replicas, p}).square().sum(2);  // [k, R]
-    const at::Tensor of_subspace =
+    const Array of_subspace =
         (1 - subspace_.values).unsqueeze(1) / subspace_.variances(lambda).square();
-    const at::Tensor of_change =
-        (of_subspace * along).sum(0) +
-        relationship_.rest_means(lambda).slope *
-            (solved_.change_square - along.sum(0)).clamp_min(0);
-    const at::Tensor form = solved_.solution_slope -
-                            2 * moved * solved_.derivative_slope +
-                            3 * moved.square() * solved_.derivative_form +
-                            2 * solved_.change_derivative + of_change;
+    const Array of_change = (of_subspace * along).sum(0) +
+                            relationship_.rest_means(lambda).slope *
+                                (solved_.change_square - along.sum(0)).clamp_min(0);
+    const Array form = solved_.solution_slope - 2 * moved * solved_.derivative_slope +
+                       3 * moved.square() * solved_.derivative_form +
+                       2 * solved_.change_derivative + of_change;
     return (0.5 *
             (static_cast<double>(p) * relationship_.log_det_slope(parameters) - form))
         .unsqueeze(1)
@@ -88,85 +84,82 @@ class IterativeRelationship::Memory final : public LatentMemory {
 
  private:
   struct Solved {
-    at::Tensor lambda;             // [R]
-    at::Tensor latents;            // U
-    at::Tensor solution;           // X
-    at::Tensor derivative;         // Y
-    at::Tensor solution_slope;     // tr(X'S) [R]
-    at::Tensor derivative_slope;   // tr(Y'S) [R]
-    at::Tensor derivative_form;    // tr(Y'(I - G)Y) [R]
-    at::Tensor change_along;       // Q'D [k, R p]
-    at::Tensor change_square;      // tr(D'D) [R]
-    at::Tensor change_derivative;  // tr(D'Y) [R]
+    Array lambda;             // [R]
+    Array latents;            // U
+    Array solution;           // X
+    Array derivative;         // Y
+    Array solution_slope;     // tr(X'S) [R]
+    Array derivative_slope;   // tr(Y'S) [R]
+    Array derivative_form;    // tr(Y'(I - G)Y) [R]
+    Array change_along;       // Q'D [k, R p]
+    Array change_square;      // tr(D'D) [R]
+    Array change_derivative;  // tr(D'Y) [R]
     std::int64_t changed_rows = 0;
   };
 
   /// Latents [R, b, p] of any type as a matrix [b, R p] where products are computed.
-  at::Tensor matrix(const at::Tensor& latents) const {
-    return side_by_side(latents.to(device_, at::kDouble));
+  Array matrix(const Array& latents) const {
+    return side_by_side(latents.to(device_, nd::kDouble));
   }
   /// How far lambda has moved since the solution: [R].
-  at::Tensor moved_by(const at::Tensor& parameters) const {
+  Array moved_by(const Array& parameters) const {
     return relationship_.lambda_of_columns(parameters, 1) - solved_.lambda;
   }
   /// Rows of X - e Y + C^-1 D: [b, R p].
-  at::Tensor corrected_rows(const at::Tensor& parameters,
-                            const at::Tensor& rows) const {
-    const at::Tensor lambda =
-        relationship_.lambda_of_columns(parameters, latents_.size(2));
-    const at::Tensor moved = moved_by(parameters).repeat_interleave(latents_.size(2));
-    const at::Tensor elsewhere =
+  Array corrected_rows(const Array& parameters, const Array& rows) const {
+    const Array lambda = relationship_.lambda_of_columns(parameters, latents_.size(2));
+    const Array moved = moved_by(parameters).repeat_interleave(latents_.size(2));
+    const Array elsewhere =
         relationship_.rest_means(relationship_.lambda_of_columns(parameters, 1))
             .precision.repeat_interleave(latents_.size(2));
-    const at::Tensor change =
-        matrix(latents_.index_select(1, rows.to(latents_.device()))) -
-        solved_.latents.index_select(0, rows);
+    const Array change = matrix(latents_.index_select(1, rows.to(latents_.device()))) -
+                         solved_.latents.index_select(0, rows);
     return solved_.solution.index_select(0, rows) -
            moved * solved_.derivative.index_select(0, rows) + elsewhere * change +
-           at::mm(subspace_.vectors.index_select(0, rows),
+           nd::mm(subspace_.vectors.index_select(0, rows),
                   (subspace_.variances(lambda).reciprocal() - elsewhere) *
                       solved_.change_along);
   }
 
-  void solve_if_stale(const at::Tensor& parameters) const {
-    const at::Tensor lambda = relationship_.lambda_of_columns(parameters, 1);
+  void solve_if_stale(const Array& parameters) const {
+    const Array lambda = relationship_.lambda_of_columns(parameters, 1);
     const IterativeRelationshipOptions& options = relationship_.options_;
-    at::Tensor start;
+    Array start;
     if (solved_.solution.defined()) {
       const bool has_moved =
-          ((at::logit(lambda) - at::logit(solved_.lambda)).abs() > options.memory_logit)
+          ((nd::logit(lambda) - nd::logit(solved_.lambda)).abs() > options.memory_logit)
               .any()
               .item<bool>();
       const bool has_changed = static_cast<double>(solved_.changed_rows) >
                                options.memory_share * static_cast<double>(rows_);
       if (!has_moved && !has_changed) return;
       start = corrected_rows(
-          parameters, at::arange(rows_, at::TensorOptions(device_).dtype(at::kLong)));
+          parameters, nd::arange(rows_, nd::TensorOptions(device_).dtype(nd::kLong)));
     }
     const std::int64_t replicas = latents_.size(0);
     Solved next;
     next.lambda = lambda;
     next.latents = matrix(latents_);
-    const at::Tensor of_columns =
+    const Array of_columns =
         relationship_.lambda_of_columns(parameters, latents_.size(2));
     next.solution =
         relationship_.solve(next.latents, of_columns, options.tolerance, start).values;
-    const at::Tensor slope =
+    const Array slope =
         next.solution - relationship_.relationship_->times(next.solution);
     next.derivative =
         relationship_.solve(slope, of_columns, kDerivativeTolerance).values;
     next.solution_slope = sum_by_replica(next.solution * slope, replicas);
     next.derivative_slope = sum_by_replica(next.derivative * slope, replicas);
     next.derivative_form = relationship_.form_of_slope(next.derivative, replicas);
-    next.change_along = at::mm(subspace_.vectors.t(), at::zeros_like(slope));
-    next.change_square = at::zeros_like(next.solution_slope);
-    next.change_derivative = at::zeros_like(next.solution_slope);
+    next.change_along = nd::mm(subspace_.vectors.t(), nd::zeros_like(slope));
+    next.change_square = nd::zeros_like(next.solution_slope);
+    next.change_derivative = nd::zeros_like(next.solution_slope);
     solved_ = next;
   }
 
   const IterativeRelationship& relationship_;
   const DominantSubspace& subspace_;
-  at::Device device_;
+  nd::Device device_;
   mutable Solved solved_;
 };
 

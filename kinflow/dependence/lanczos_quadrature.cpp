@@ -1,9 +1,9 @@
 // Lanczos recursions and the quadratures of their tridiagonal matrices.
 #include "kinflow/dependence/lanczos_quadrature.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
+
+#include "kinflow/array/array.h"
 
 namespace kinflow {
 namespace {
@@ -19,29 +19,29 @@ constexpr double kBelowZero = 1e-12;
 
 LanczosQuadrature::LanczosQuadrature(const RelationshipOperator& relationship,
                                      const DominantSubspace& subspace,
-                                     const at::Tensor& starts)
+                                     const Array& starts)
     : relationship_(relationship), subspace_(subspace) {
   // Twice, so that little is left along the subspace of a start that lies almost in it.
-  const at::Tensor rest = subspace.remove_from(subspace.remove_from(starts));
+  const Array rest = subspace.remove_from(subspace.remove_from(starts));
   square_ = rest.square().sum(0);
-  const at::Tensor length = square_.sqrt();
-  current_ = at::where(length > 0, rest / length, at::zeros_like(rest));
-  previous_ = at::zeros_like(current_);
+  const Array length = square_.sqrt();
+  current_ = nd::where(length > 0, rest / length, nd::zeros_like(rest));
+  previous_ = nd::zeros_like(current_);
   if (subspace.count() > 0) largest_known_ = subspace.values.max().item<double>();
-  scale_ = at::full_like(square_, largest_known_);
+  scale_ = nd::full_like(square_, largest_known_);
 }
 
 void LanczosQuadrature::advance(std::int64_t steps) {
   for (std::int64_t i = 0; i < steps; ++i) {
-    at::Tensor next = relationship_.times(current_);
-    const at::Tensor diagonal = (next * current_).sum(0);
+    Array next = relationship_.times(current_);
+    const Array diagonal = (next * current_).sum(0);
     next.addcmul_(current_, diagonal, -1);
     if (!beside_.empty()) next.addcmul_(previous_, beside_.back(), -1);
     next = subspace_.remove_from(next);
-    at::Tensor beside = next.norm(2, 0);
-    scale_ = at::max(scale_, at::max(diagonal.abs(), beside));
-    beside = at::where(beside > kEnded * scale_, beside, at::zeros_like(beside));
-    next = at::where(beside > 0, next / beside, at::zeros_like(next));
+    Array beside = next.norm(2, 0);
+    scale_ = nd::max(scale_, nd::max(diagonal.abs(), beside));
+    beside = nd::where(beside > kEnded * scale_, beside, nd::zeros_like(beside));
+    next = nd::where(beside > 0, next / beside, nd::zeros_like(next));
     previous_ = current_;
     current_ = next;
     diagonal_.push_back(diagonal);
@@ -51,12 +51,12 @@ void LanczosQuadrature::advance(std::int64_t steps) {
 
 SpectralMeasures LanczosQuadrature::measures(bool has_node_at_zero) const {
   const std::int64_t m = steps(), size = m + (has_node_at_zero ? 1 : 0);
-  const at::Tensor diagonal = at::stack(diagonal_, 1).cpu();
-  const at::Tensor beside = at::stack(beside_, 1).cpu();
-  at::Tensor matrices = at::zeros({diagonal.size(0), size, size}, at::kDouble);
+  const Array diagonal = nd::stack(diagonal_, 1).cpu();
+  const Array beside = nd::stack(beside_, 1).cpu();
+  Array matrices = nd::zeros({diagonal.size(0), size, size}, nd::kDouble);
   matrices.diagonal(0, 1, 2).narrow(1, 0, m).copy_(diagonal);
   if (size > 1) {
-    const at::Tensor used = beside.narrow(1, 0, size - 1);
+    const Array used = beside.narrow(1, 0, size - 1);
     matrices.diagonal(1, 1, 2).copy_(used);
     matrices.diagonal(-1, 1, 2).copy_(used);
   }
@@ -64,7 +64,7 @@ SpectralMeasures LanczosQuadrature::measures(bool has_node_at_zero) const {
     // The last diagonal element that gives the matrix the eigenvalue `zero`: with the
     // pivots of the elimination it is zero + beside^2 / pivot. `zero` is a little below
     // 0, so that rounding leaves the pivots of a singular matrix positive.
-    const at::Tensor scale = scale_.cpu();
+    const Array scale = scale_.cpu();
     for (std::int64_t c = 0; c < diagonal.size(0); ++c) {
       const double* a = diagonal.data_ptr<double>() + c * m;
       const double* b = beside.data_ptr<double>() + c * m;
@@ -81,8 +81,8 @@ SpectralMeasures LanczosQuadrature::measures(bool has_node_at_zero) const {
       }
     }
   }
-  const auto [values, vectors] = at::linalg_eigh(matrices);
-  const at::Tensor square = square_.cpu().unsqueeze(1);
+  const auto [values, vectors] = nd::linalg_eigh(matrices);
+  const Array square = square_.cpu().unsqueeze(1);
   check_not_negative(values.min().item<double>(),
                      std::max(values.max().item<double>(), largest_known_),
                      relationship_.rows());

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/dominant_subspace.h"
 
 namespace kinflow {
@@ -10,8 +11,8 @@ namespace kinflow {
 /// For each start y the form y' f(G) y as the sum over j of weights_j f(nodes_j), for
 /// every smooth f.
 struct SpectralMeasures {
-  at::Tensor nodes;    ///< [c, m] float64 on the CPU, none negative
-  at::Tensor weights;  ///< [c, m]; the sum of a row is |y|^2
+  Array nodes;    ///< [c, m] float64 on the CPU, none negative
+  Array weights;  ///< [c, m]; the sum of a row is |y|^2
 };
 
 /// Lanczos recursions of G from several starts side by side, outside a dominant
@@ -23,7 +24,7 @@ class LanczosQuadrature {
   /// The arguments must outlive this object. @param starts [n, c]; their parts along
   /// the subspace are left out
   LanczosQuadrature(const RelationshipOperator& relationship,
-                    const DominantSubspace& subspace, const at::Tensor& starts);
+                    const DominantSubspace& subspace, const Array& starts);
 
   /// One product of G with all starts for each step.
   void advance(std::int64_t steps);
@@ -39,12 +40,12 @@ class LanczosQuadrature {
 
   const RelationshipOperator& relationship_;
   const DominantSubspace& subspace_;
-  at::Tensor square_;                 // [c], squared lengths of the starts
-  at::Tensor current_;                // [n, c], each column of length 1 or 0
-  at::Tensor previous_;               // [n, c]
-  std::vector<at::Tensor> diagonal_;  // [c] for each step
-  std::vector<at::Tensor> beside_;    // [c] for each step; the last one leads on
-  at::Tensor scale_;          // [c], the largest coefficient so far, or largest_known_
+  Array square_;                 // [c], squared lengths of the starts
+  Array current_;                // [n, c], each column of length 1 or 0
+  Array previous_;               // [n, c]
+  std::vector<Array> diagonal_;  // [c] for each step
+  std::vector<Array> beside_;    // [c] for each step; the last one leads on
+  Array scale_;               // [c], the largest coefficient so far, or largest_known_
   double largest_known_ = 0;  // eigenvalue in the subspace
 };
 

@@ -1,7 +1,6 @@
 // Exponential decay in time: likelihood, gradients and estimators by Kalman filters.
 #include "kinflow/dependence/markov_time.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <cstddef>
 #include <numeric>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/size.h"
 #include "kinflow/dependence/kalman_filter.h"
@@ -26,16 +26,16 @@ class MarkovTime::Memory final : public LatentMemory {
  public:
   explicit Memory(const MarkovTime& law) : LatentMemory(law.rows()), law_(law) {}
 
-  void reset(const at::Tensor& latents) override {
+  void reset(const Array& latents) override {
     LatentMemory::reset(latents);
     ordered_ = law_.in_order(on_cpu(latents_));
     stretch_ = 0;
   }
 
-  void update(const at::Tensor& rows, const at::Tensor& latents) override {
+  void update(const Array& rows, const Array& latents) override {
     exchange_rows(rows, latents);
-    const at::Tensor fresh = on_cpu(latents_.index_select(1, rows));
-    const at::Tensor row = rows.cpu().contiguous();
+    const Array fresh = on_cpu(latents_.index_select(1, rows));
+    const Array row = rows.cpu().contiguous();
     const std::int64_t p = fresh.size(2);
     const double* in = fresh.data_ptr<double>();
     for (std::int64_t r = 0; r < fresh.size(0); ++r) {
@@ -47,11 +47,10 @@ class MarkovTime::Memory final : public LatentMemory {
     stretch_ = (stretch_ + 1) % stretch_count();
   }
 
-  at::Tensor precision_rows(const at::Tensor& parameters,
-                            const at::Tensor& rows) const override {
+  Array precision_rows(const Array& parameters, const Array& rows) const override {
     const auto settings = law_.settings(parameters);
     const std::int64_t p = ordered_.size(2);
-    at::Tensor result = at::empty({ordered_.size(0), rows.size(0), p}, at::kDouble);
+    Array result = nd::empty({ordered_.size(0), rows.size(0), p}, nd::kDouble);
     std::vector<double> solved;
     for (std::int64_t r = 0; r < ordered_.size(0); ++r) {
       const double* in = ordered_.data_ptr<double>() + r * rows_ * p;
@@ -68,13 +67,12 @@ class MarkovTime::Memory final : public LatentMemory {
     return result.to(latents_.device());
   }
 
-  at::Tensor parameter_gradient(const at::Tensor& parameters) const override {
+  Array parameter_gradient(const Array& parameters) const override {
     const auto settings = law_.settings(parameters);
     const std::int64_t p = ordered_.size(2);
     const std::int64_t counted = rows_ * stretch_ / stretch_count();
     const std::int64_t end = rows_ * (stretch_ + 1) / stretch_count();
-    at::Tensor result =
-        at::zeros({ordered_.size(0), law_.parameter_count()}, at::kDouble);
+    Array result = nd::zeros({ordered_.size(0), law_.parameter_count()}, nd::kDouble);
     for (std::int64_t r = 0; r < ordered_.size(0); ++r) {
       const Setting& setting = settings[to_size(r)];
       const std::int64_t begin = law_.first_influence(setting, counted, 0);
@@ -91,11 +89,11 @@ class MarkovTime::Memory final : public LatentMemory {
   }
 
   const MarkovTime& law_;
-  at::Tensor ordered_;  // [R, n, p] float64, in order of time
+  Array ordered_;  // [R, n, p] float64, in order of time
   std::int64_t stretch_ = 0;
 };
 
-MarkovTime::MarkovTime(const at::Tensor& times, MarkovTimeOptions options)
+MarkovTime::MarkovTime(const Array& times, MarkovTimeOptions options)
     : options_(options) {
   if (options.decay_rate &&
       !(*options.decay_rate > 0 && std::isfinite(*options.decay_rate))) {
@@ -124,9 +122,8 @@ MarkovTime::MarkovTime(const at::Tensor& times, MarkovTimeOptions options)
   }
 }
 
-std::vector<MarkovTime::Setting> MarkovTime::settings(
-    const at::Tensor& parameters) const {
-  const at::Tensor checked = on_cpu(checked_parameters(parameters));
+std::vector<MarkovTime::Setting> MarkovTime::settings(const Array& parameters) const {
+  const Array checked = on_cpu(checked_parameters(parameters));
   std::vector<Setting> result;
   for (std::int64_t r = 0; r < checked.size(0); ++r) {
     const double* numbers = checked.data_ptr<double>() + r * parameter_count();
@@ -136,9 +133,9 @@ std::vector<MarkovTime::Setting> MarkovTime::settings(
   return result;
 }
 
-at::Tensor MarkovTime::in_order(const at::Tensor& latents) const {
+Array MarkovTime::in_order(const Array& latents) const {
   const auto order =
-      at::from_blob(const_cast<std::int64_t*>(row_at_.data()), {rows()}, at::kLong);
+      nd::from_blob(const_cast<std::int64_t*>(row_at_.data()), {rows()}, nd::kLong);
   return latents.index_select(1, order);
 }
 
@@ -165,8 +162,8 @@ std::int64_t MarkovTime::last_influence(const Setting& setting, std::int64_t pla
 }
 
 std::vector<MarkovTime::Window> MarkovTime::windows(const Setting& setting,
-                                                    const at::Tensor& rows) const {
-  const at::Tensor row = rows.cpu().contiguous();
+                                                    const Array& rows) const {
+  const Array row = rows.cpu().contiguous();
   std::vector<std::pair<std::int64_t, std::int64_t>> places;
   for (std::int64_t j = 0; j < row.size(0); ++j) {
     places.emplace_back(place_of_row_[to_size(row.data_ptr<std::int64_t>()[j])], j);
@@ -297,36 +294,33 @@ MarkovTime::Sums MarkovTime::sums(const Setting& setting, const double* latents,
   return result;
 }
 
-at::Tensor MarkovTime::log_det(const at::Tensor& parameters) const {
+Array MarkovTime::log_det(const Array& parameters) const {
   const auto all = settings(parameters);
-  at::Tensor result = at::empty({static_cast<std::int64_t>(all.size())}, at::kDouble);
+  Array result = nd::empty({static_cast<std::int64_t>(all.size())}, nd::kDouble);
   for (std::size_t r = 0; r < all.size(); ++r) {
     result.data_ptr<double>()[r] = sums(all[r], nullptr, 0).log_det;
   }
   return result.to(parameters.device());
 }
 
-at::Tensor MarkovTime::precision_times(const at::Tensor& parameters,
-                                       const at::Tensor& latents) const {
+Array MarkovTime::precision_times(const Array& parameters, const Array& latents) const {
   const auto all = settings(parameters);
-  at::Tensor solved =
+  Array solved =
       in_order(on_cpu(checked_latents(parameters, latents, rows()))).contiguous();
   const std::int64_t p = solved.size(2);
   for (std::size_t r = 0; r < all.size(); ++r) {
     solve(all[r], 0, rows(),
           solved.data_ptr<double>() + static_cast<std::int64_t>(r) * rows() * p, p);
   }
-  const auto place = at::from_blob(const_cast<std::int64_t*>(place_of_row_.data()),
-                                   {rows()}, at::kLong);
+  const auto place = nd::from_blob(const_cast<std::int64_t*>(place_of_row_.data()),
+                                   {rows()}, nd::kLong);
   return solved.index_select(1, place).to(latents.device());
 }
 
-at::Tensor MarkovTime::quadratic(const at::Tensor& parameters,
-                                 const at::Tensor& latents) const {
+Array MarkovTime::quadratic(const Array& parameters, const Array& latents) const {
   const auto all = settings(parameters);
-  const at::Tensor ordered =
-      in_order(on_cpu(checked_latents(parameters, latents, rows())));
-  at::Tensor result = at::empty({ordered.size(0)}, at::kDouble);
+  const Array ordered = in_order(on_cpu(checked_latents(parameters, latents, rows())));
+  Array result = nd::empty({ordered.size(0)}, nd::kDouble);
   for (std::int64_t r = 0; r < ordered.size(0); ++r) {
     result.data_ptr<double>()[r] =
         sums(all[to_size(r)], ordered[r].data_ptr<double>(), ordered.size(2)).quadratic;
@@ -334,13 +328,12 @@ at::Tensor MarkovTime::quadratic(const at::Tensor& parameters,
   return result.to(latents.device());
 }
 
-at::Tensor MarkovTime::parameter_gradient(const at::Tensor& parameters,
-                                          const at::Tensor& latents) const {
+Array MarkovTime::parameter_gradient(const Array& parameters,
+                                     const Array& latents) const {
   const auto all = settings(parameters);
-  const at::Tensor ordered =
-      in_order(on_cpu(checked_latents(parameters, latents, rows())));
+  const Array ordered = in_order(on_cpu(checked_latents(parameters, latents, rows())));
   const std::int64_t p = ordered.size(2);
-  at::Tensor result = at::zeros({ordered.size(0), parameter_count()}, at::kDouble);
+  Array result = nd::zeros({ordered.size(0), parameter_count()}, nd::kDouble);
   for (std::int64_t r = 0; r < ordered.size(0); ++r) {
     add_gradient(all[to_size(r)], 0, 0, rows(),
                  ordered.data_ptr<double>() + r * rows() * p, p,

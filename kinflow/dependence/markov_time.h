@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/decay_rate.h"
 #include "kinflow/dependence/dependence.h"
 
@@ -42,7 +43,7 @@ class MarkovTime final : public DecayLaw<Dependence> {
  public:
   /// InputError where times are not finite numbers [n] or the rate is not positive.
   /// @param times [n], in any order; equal ones are welcome
-  explicit MarkovTime(const at::Tensor& times, MarkovTimeOptions options = {});
+  explicit MarkovTime(const Array& times, MarkovTimeOptions options = {});
 
   std::int64_t rows() const override {
     return static_cast<std::int64_t>(row_at_.size());
@@ -52,42 +53,38 @@ class MarkovTime final : public DecayLaw<Dependence> {
 
   const MarkovTimeOptions& options() const { return options_; }
   /// [n] float64, as given.
-  const at::Tensor& times() const { return times_; }
+  const Array& times() const { return times_; }
 
-  at::Tensor log_det(const at::Tensor& parameters) const override;
-  at::Tensor precision_times(const at::Tensor& parameters,
-                             const at::Tensor& latents) const override;
-  at::Tensor quadratic(const at::Tensor& parameters,
-                       const at::Tensor& latents) const override;
-  at::Tensor parameter_gradient(const at::Tensor& parameters,
-                                const at::Tensor& latents) const override;
-  at::Tensor pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
-                        const at::Tensor& latents) const override;
-  at::Tensor pairs_parameter_gradient(const at::Tensor& parameters,
-                                      const at::Tensor& rows,
-                                      const at::Tensor& latents) const override;
+  Array log_det(const Array& parameters) const override;
+  Array precision_times(const Array& parameters, const Array& latents) const override;
+  Array quadratic(const Array& parameters, const Array& latents) const override;
+  Array parameter_gradient(const Array& parameters,
+                           const Array& latents) const override;
+  Array pairs_rows(const Array& parameters, const Array& rows,
+                   const Array& latents) const override;
+  Array pairs_parameter_gradient(const Array& parameters, const Array& rows,
+                                 const Array& latents) const override;
   std::unique_ptr<LatentMemory> make_memory() const override;
   /// The global optimum of the likelihood curve of lambda. Where gamma is learned the
   /// likelihood may have several maxima: a grid over both parameters finds them, and
   /// the search of the base class goes on from the highest. A few hundred times O(n p).
-  at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
-                         double prior) const override;
+  Array most_likely(const Array& latents, const Array& start,
+                    double prior) const override;
 
   /// gamma is 1 / (mean time between rows).
-  at::Tensor default_parameters() const override;
+  Array default_parameters() const override;
 
-  at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
-                    Random& random) const override;
-  at::Tensor covariance(const at::Tensor& parameters) const override;
+  Array sample(const Array& parameters, std::int64_t columns,
+               Random& random) const override;
+  Array covariance(const Array& parameters) const override;
   /// O(n m) for m unknown rows.
-  ConditionalLaw condition(const at::Tensor& parameters, const at::Tensor& observed,
-                           const at::Tensor& latents) const override;
+  ConditionalLaw condition(const Array& parameters, const Array& observed,
+                           const Array& latents) const override;
   /// These two: O(n p).
-  ConditionalRows condition_rows(const at::Tensor& parameters,
-                                 const at::Tensor& observed,
-                                 const at::Tensor& latents) const override;
-  at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
-                          const at::Tensor& latents, Random& random) const override;
+  ConditionalRows condition_rows(const Array& parameters, const Array& observed,
+                                 const Array& latents) const override;
+  Array sample_given(const Array& parameters, const Array& observed,
+                     const Array& latents, Random& random) const override;
 
  private:
   class Memory;
@@ -111,9 +108,9 @@ class MarkovTime final : public DecayLaw<Dependence> {
     double quadratic;
   };
 
-  std::vector<Setting> settings(const at::Tensor& parameters) const;
+  std::vector<Setting> settings(const Array& parameters) const;
   /// Latents [R, n, p] in order of time.
-  at::Tensor in_order(const at::Tensor& latents) const;
+  Array in_order(const Array& latents) const;
   /// The first place whose row has influence on the row at `place`, not before `stop`;
   /// and one past the last such place, not after `stop`.
   std::int64_t first_influence(const Setting& setting, std::int64_t place,
@@ -121,7 +118,7 @@ class MarkovTime final : public DecayLaw<Dependence> {
   std::int64_t last_influence(const Setting& setting, std::int64_t place,
                               std::int64_t stop) const;
   /// Windows, in order, outside of which no row has influence on the rows named.
-  std::vector<Window> windows(const Setting& setting, const at::Tensor& rows) const;
+  std::vector<Window> windows(const Setting& setting, const Array& rows) const;
   /// C^-1 U of a window alone, in place: `latents` [end - begin, p] becomes the result.
   void solve(const Setting& setting, std::int64_t begin, std::int64_t end,
              double* latents, std::int64_t columns) const;
@@ -133,8 +130,8 @@ class MarkovTime final : public DecayLaw<Dependence> {
   std::vector<double> decay_rate_grid() const;
   /// Parameters [candidates, 2] near which the likelihood may have its maximum.
   /// @param latents [n, columns] in order of time  @param start [1, 2]
-  at::Tensor likely_places(const double* latents, std::int64_t columns,
-                           const at::Tensor& start, double prior) const;
+  Array likely_places(const double* latents, std::int64_t columns, const Array& start,
+                      double prior) const;
   /// Adds the gradient of the objective that the rows from `counted` to `end` bring,
   /// given those from `begin` to `counted`.
   /// @param latents of the places from `begin` on, in order of time
@@ -142,15 +139,15 @@ class MarkovTime final : public DecayLaw<Dependence> {
                     std::int64_t end, const double* latents, std::int64_t columns,
                     double* gradient) const;
   /// (1 - lambda) G x for x [n, c]: the expected states where x = C^-1 u.
-  at::Tensor common_covariance_times(const Setting& setting, const at::Tensor& x) const;
+  Array common_covariance_times(const Setting& setting, const Array& x) const;
   /// Variance of every row's state given the observed rows other than itself: [n].
-  at::Tensor state_variances(const Setting& setting, const at::Tensor& observed) const;
+  Array state_variances(const Setting& setting, const Array& observed) const;
   /// The rows' regression on observed ones times what is given for these: [n, c].
-  at::Tensor regress(const at::Tensor& parameters, const at::Tensor& observed,
-                     const at::Tensor& values) const;
+  Array regress(const Array& parameters, const Array& observed,
+                const Array& values) const;
 
   MarkovTimeOptions options_;
-  at::Tensor times_;                        // [n]
+  Array times_;                             // [n]
   std::vector<std::int64_t> row_at_;        // [n], rows in order of time
   std::vector<std::int64_t> place_of_row_;  // [n]
   std::vector<double> gap_after_;           // [n], time to the next row; the last is 0

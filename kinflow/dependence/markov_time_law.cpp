@@ -1,13 +1,13 @@
 // Exponential decay in time: pairs of a batch, parameters without bounds, draws and
 // conditional laws.
-#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/size.h"
-#include "kinflow/core/tensor_numbers.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/dependence/kalman_filter.h"
 #include "kinflow/dependence/markov_time.h"
 
@@ -53,13 +53,13 @@ PrecisionElements<Number> precision_elements(double own_share, double decay_rate
 
 }  // namespace
 
-at::Tensor MarkovTime::pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
-                                  const at::Tensor& latents) const {
-  const at::Tensor batch = on_cpu(checked_latents(parameters, latents, rows.size(0)));
+Array MarkovTime::pairs_rows(const Array& parameters, const Array& rows,
+                             const Array& latents) const {
+  const Array batch = on_cpu(checked_latents(parameters, latents, rows.size(0)));
   const auto all = settings(parameters);
   const std::int64_t b = batch.size(1), p = batch.size(2);
   const double weight = pair_weight(b);
-  at::Tensor result = at::empty_like(batch);
+  Array result = nd::empty_like(batch);
   std::vector<double> sum(to_size(p));
   for (std::int64_t r = 0; r < batch.size(0); ++r) {
     const Setting& setting = all[to_size(r)];
@@ -109,15 +109,14 @@ at::Tensor MarkovTime::pairs_rows(const at::Tensor& parameters, const at::Tensor
   return result.to(latents.device());
 }
 
-at::Tensor MarkovTime::pairs_parameter_gradient(const at::Tensor& parameters,
-                                                const at::Tensor& rows,
-                                                const at::Tensor& latents) const {
-  const at::Tensor batch = on_cpu(checked_latents(parameters, latents, rows.size(0)));
+Array MarkovTime::pairs_parameter_gradient(const Array& parameters, const Array& rows,
+                                           const Array& latents) const {
+  const Array batch = on_cpu(checked_latents(parameters, latents, rows.size(0)));
   const auto all = settings(parameters);
   const std::int64_t b = batch.size(1), p = batch.size(2);
   const double weight = pair_weight(b);
   const double scale = static_cast<double>(this->rows()) / static_cast<double>(b);
-  at::Tensor result = at::empty({batch.size(0), parameter_count()}, at::kDouble);
+  Array result = nd::empty({batch.size(0), parameter_count()}, nd::kDouble);
   for (std::int64_t r = 0; r < batch.size(0); ++r) {
     const Setting& setting = all[to_size(r)];
     const double* in = batch.data_ptr<double>() + r * b * p;
@@ -161,19 +160,19 @@ at::Tensor MarkovTime::pairs_parameter_gradient(const at::Tensor& parameters,
   return result.to(parameters.device());
 }
 
-at::Tensor MarkovTime::default_parameters() const {
-  at::Tensor result = Dependence::default_parameters();
+Array MarkovTime::default_parameters() const {
+  Array result = Dependence::default_parameters();
   if (options_.decay_rate) return result;
   result[1] = 1 / mean_gap(times_);
   return result;
 }
 
-at::Tensor MarkovTime::sample(const at::Tensor& parameters, std::int64_t columns,
-                              Random& random) const {
+Array MarkovTime::sample(const Array& parameters, std::int64_t columns,
+                         Random& random) const {
   const Setting setting = settings(checked_one_replica(parameters).unsqueeze(0))[0];
-  const at::Tensor own = normal_numbers({rows(), columns}, random);
-  const at::Tensor common = normal_numbers({rows(), columns}, random);
-  at::Tensor draw = at::empty({rows(), columns}, at::kDouble);
+  const Array own = normal_numbers({rows(), columns}, random);
+  const Array common = normal_numbers({rows(), columns}, random);
+  Array draw = nd::empty({rows(), columns}, nd::kDouble);
   const double own_scale = std::sqrt(setting.own_share);
   // The state has variance 1 while it moves, and is scaled when it is seen.
   const double state_scale = std::sqrt(1 - setting.own_share);
@@ -195,21 +194,20 @@ at::Tensor MarkovTime::sample(const at::Tensor& parameters, std::int64_t columns
   return draw;
 }
 
-at::Tensor MarkovTime::covariance(const at::Tensor& parameters) const {
-  const at::Tensor one = checked_one_replica(parameters);
+Array MarkovTime::covariance(const Array& parameters) const {
+  const Array one = checked_one_replica(parameters);
   const Setting setting = settings(one.unsqueeze(0))[0];
-  const at::Tensor distance = (times_.unsqueeze(0) - times_.unsqueeze(1)).abs();
-  const at::Tensor common =
-      (1 - setting.own_share) * (-setting.decay_rate * distance).exp();
-  return (common + setting.own_share * at::eye(rows(), at::kDouble))
+  const Array distance = (times_.unsqueeze(0) - times_.unsqueeze(1)).abs();
+  const Array common = (1 - setting.own_share) * (-setting.decay_rate * distance).exp();
+  return (common + setting.own_share * nd::eye(rows(), nd::kDouble))
       .unsqueeze(0)
       .to(one.device());
 }
 
-at::Tensor MarkovTime::common_covariance_times(const Setting& setting,
-                                               const at::Tensor& x) const {
+Array MarkovTime::common_covariance_times(const Setting& setting,
+                                          const Array& x) const {
   const std::int64_t c = x.size(1);
-  at::Tensor result = x.clone();
+  Array result = x.clone();
   // Sums over the rows before, then over the rows after.
   std::vector<double> sum(to_size(c), 0);
   const auto pass = [&](std::int64_t place, double gap) {
@@ -230,9 +228,9 @@ at::Tensor MarkovTime::common_covariance_times(const Setting& setting,
   return (1 - setting.own_share) * result;
 }
 
-at::Tensor MarkovTime::regress(const at::Tensor& parameters, const at::Tensor& observed,
-                               const at::Tensor& values) const {
-  at::Tensor x = at::zeros({rows(), values.size(1)}, at::kDouble);
+Array MarkovTime::regress(const Array& parameters, const Array& observed,
+                          const Array& values) const {
+  Array x = nd::zeros({rows(), values.size(1)}, nd::kDouble);
   if (observed.size(0) == 0) return x;
   const MarkovTime seen(times_.index_select(0, observed), options_);
   x.index_copy_(
@@ -241,32 +239,30 @@ at::Tensor MarkovTime::regress(const at::Tensor& parameters, const at::Tensor& o
   return common_covariance_times(settings(parameters.unsqueeze(0))[0], x);
 }
 
-ConditionalLaw MarkovTime::condition(const at::Tensor& parameters,
-                                     const at::Tensor& observed,
-                                     const at::Tensor& latents) const {
-  const at::Tensor unknown = checked_unknown_rows(observed, latents).cpu();
-  const at::Tensor one = on_cpu(checked_one_replica(parameters));
-  const at::Tensor seen = observed.cpu();
-  const at::Tensor mean = regress(one, seen, on_cpu(latents)).index_select(0, unknown);
+ConditionalLaw MarkovTime::condition(const Array& parameters, const Array& observed,
+                                     const Array& latents) const {
+  const Array unknown = checked_unknown_rows(observed, latents).cpu();
+  const Array one = on_cpu(checked_one_replica(parameters));
+  const Array seen = observed.cpu();
+  const Array mean = regress(one, seen, on_cpu(latents)).index_select(0, unknown);
   const double rate = settings(one.unsqueeze(0))[0].decay_rate;
-  const at::Tensor time = times_.index_select(0, unknown).unsqueeze(0);
-  const auto common_with_unknown = [&](const at::Tensor& other) {
+  const Array time = times_.index_select(0, unknown).unsqueeze(0);
+  const auto common_with_unknown = [&](const Array& other) {
     return (1 - one[0]) * (-rate * (other.unsqueeze(1) - time).abs()).exp();
   };
-  const at::Tensor explained =
+  const Array explained =
       regress(one, seen, common_with_unknown(times_.index_select(0, seen)))
           .index_select(0, unknown);
-  const at::Tensor own = one.narrow(0, 0, 1).expand({unknown.size(0)});
-  const at::Tensor covariance =
-      common_with_unknown(time.squeeze(0)) + at::diag(own) - explained;
-  const at::Device device = latents.device();
+  const Array own = one.narrow(0, 0, 1).expand({unknown.size(0)});
+  const Array covariance =
+      common_with_unknown(time.squeeze(0)) + nd::diag(own) - explained;
+  const nd::Device device = latents.device();
   return {unknown.to(device), mean.to(device), covariance.unsqueeze(0).to(device)};
 }
 
-at::Tensor MarkovTime::state_variances(const Setting& setting,
-                                       const at::Tensor& observed) const {
+Array MarkovTime::state_variances(const Setting& setting, const Array& observed) const {
   const std::int64_t n = rows();
-  at::Tensor is_seen = at::zeros({n}, at::kBool).index_fill_(0, observed, true);
+  Array is_seen = nd::zeros({n}, nd::kBool).index_fill_(0, observed, true);
   const auto pass = [&](KalmanFilter<double>& filter, std::int64_t row, double gap) {
     const double predicted = filter.predicted();
     if (is_seen.data_ptr<bool>()[row]) {
@@ -276,7 +272,7 @@ at::Tensor MarkovTime::state_variances(const Setting& setting,
     }
     return predicted;
   };
-  at::Tensor result = at::empty({n}, at::kDouble);
+  Array result = nd::empty({n}, nd::kDouble);
   KalmanFilter<double> forward(setting.own_share, setting.decay_rate);
   for (std::int64_t k = 0; k < n; ++k) {
     const std::int64_t row = row_at_[to_size(k)];
@@ -295,29 +291,28 @@ at::Tensor MarkovTime::state_variances(const Setting& setting,
   return result;
 }
 
-ConditionalRows MarkovTime::condition_rows(const at::Tensor& parameters,
-                                           const at::Tensor& observed,
-                                           const at::Tensor& latents) const {
-  const at::Tensor unknown = checked_unknown_rows(observed, latents);
-  const at::Tensor one = on_cpu(checked_one_replica(parameters));
-  const at::Tensor seen = observed.cpu();
+ConditionalRows MarkovTime::condition_rows(const Array& parameters,
+                                           const Array& observed,
+                                           const Array& latents) const {
+  const Array unknown = checked_unknown_rows(observed, latents);
+  const Array one = on_cpu(checked_one_replica(parameters));
+  const Array seen = observed.cpu();
   const Setting setting = settings(one.unsqueeze(0))[0];
-  const at::Tensor mean = regress(one, seen, on_cpu(latents));
-  const at::Tensor variance = state_variances(setting, seen) + setting.own_share;
-  const at::Device device = latents.device();
+  const Array mean = regress(one, seen, on_cpu(latents));
+  const Array variance = state_variances(setting, seen) + setting.own_share;
+  const nd::Device device = latents.device();
   return {unknown, mean.to(device).index_select(0, unknown),
           variance.to(device).index_select(0, unknown).unsqueeze(1)};
 }
 
-at::Tensor MarkovTime::sample_given(const at::Tensor& parameters,
-                                    const at::Tensor& observed,
-                                    const at::Tensor& latents, Random& random) const {
+Array MarkovTime::sample_given(const Array& parameters, const Array& observed,
+                               const Array& latents, Random& random) const {
   // As in the base class: a draw, corrected by the regression on what it has wrong.
   checked_unknown_rows(observed, latents);
-  const at::Tensor one = on_cpu(checked_one_replica(parameters));
-  const at::Tensor seen = observed.cpu();
-  const at::Tensor known = on_cpu(latents);
-  at::Tensor draw = sample(one, known.size(1), random);
+  const Array one = on_cpu(checked_one_replica(parameters));
+  const Array seen = observed.cpu();
+  const Array known = on_cpu(latents);
+  Array draw = sample(one, known.size(1), random);
   draw += regress(one, seen, known - draw.index_select(0, seen));
   return draw.index_copy_(0, seen, known);
 }

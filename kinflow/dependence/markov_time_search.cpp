@@ -1,5 +1,4 @@
 // The most likely decay in time: a likelihood curve, or a grid and a local search.
-#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/dependence/likelihood_curve.h"
 #include "kinflow/dependence/markov_time.h"
@@ -48,8 +48,8 @@ std::vector<double> MarkovTime::decay_rate_grid() const {
   return rates;
 }
 
-at::Tensor MarkovTime::likely_places(const double* latents, std::int64_t columns,
-                                     const at::Tensor& start, double prior) const {
+Array MarkovTime::likely_places(const double* latents, std::int64_t columns,
+                                const Array& start, double prior) const {
   const auto value_at = [&](const Setting& setting) {
     const Sums of_setting = sums(setting, latents, columns);
     const double share = setting.own_share;
@@ -96,15 +96,14 @@ at::Tensor MarkovTime::likely_places(const double* latents, std::int64_t columns
     numbers.push_back(place.second.own_share);
     numbers.push_back(place.second.decay_rate);
   }
-  return at::tensor(numbers, at::kDouble).view({-1, 2});
+  return nd::tensor(numbers, nd::kDouble).view({-1, 2});
 }
 
-at::Tensor MarkovTime::most_likely(const at::Tensor& latents, const at::Tensor& start,
-                                   double prior) const {
-  at::Tensor result = checked_parameters(start).cpu().clone();
-  const at::Tensor all =
-      checked_latents(result, latents, rows()).to(at::kCPU, at::kDouble);
-  const at::Tensor ordered = in_order(all);
+Array MarkovTime::most_likely(const Array& latents, const Array& start,
+                              double prior) const {
+  Array result = checked_parameters(start).cpu().clone();
+  const Array all = checked_latents(result, latents, rows()).to(nd::kCPU, nd::kDouble);
+  const Array ordered = in_order(all);
   const std::int64_t p = ordered.size(2);
   for (std::int64_t r = 0; r < result.size(0); ++r) {
     const double* of_replica = ordered.data_ptr<double>() + r * rows() * p;
@@ -121,14 +120,13 @@ at::Tensor MarkovTime::most_likely(const at::Tensor& latents, const at::Tensor& 
       result[r][0] = most_likely_share(curve, prior);
       continue;
     }
-    const at::Tensor unordered = all.narrow(0, r, 1);
-    const at::Tensor places =
-        likely_places(of_replica, p, result.narrow(0, r, 1), prior);
+    const Array unordered = all.narrow(0, r, 1);
+    const Array places = likely_places(of_replica, p, result.narrow(0, r, 1), prior);
     std::optional<double> lowest;
     std::string failure;
     for (std::int64_t i = 0; i < places.size(0); ++i) {
       try {
-        const at::Tensor found =
+        const Array found =
             Dependence::most_likely(unordered, places.narrow(0, i, 1), prior);
         const double value =
             (objective(found, unordered) + prior * prior_objective(found))

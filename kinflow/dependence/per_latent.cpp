@@ -1,7 +1,6 @@
 // Columns as replicas of an inner structure of one column.
 #include "kinflow/dependence/per_latent.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,8 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
-#include "kinflow/core/steady_math.h"
+#include "kinflow/array/steady_math.h"
 #include "kinflow/dependence/batch_estimator.h"
 
 namespace kinflow {
@@ -22,22 +22,21 @@ class FoldedLatents::Memory final : public LatentMemory {
   explicit Memory(const FoldedLatents& law)
       : LatentMemory(law.rows()), law_(law), inner_(law.inner_->make_memory()) {}
 
-  void reset(const at::Tensor& latents) override {
+  void reset(const Array& latents) override {
     LatentMemory::reset(latents);
     inner_->reset(law_.fold(latents_));
   }
 
-  void update(const at::Tensor& rows, const at::Tensor& latents) override {
+  void update(const Array& rows, const Array& latents) override {
     exchange_rows(rows, latents);
     inner_->update(rows, law_.fold(latents));
   }
 
-  at::Tensor precision_rows(const at::Tensor& parameters,
-                            const at::Tensor& rows) const override {
+  Array precision_rows(const Array& parameters, const Array& rows) const override {
     return law_.unfold(inner_->precision_rows(law_.inner_parameters(parameters), rows));
   }
 
-  at::Tensor parameter_gradient(const at::Tensor& parameters) const override {
+  Array parameter_gradient(const Array& parameters) const override {
     return law_.own_gradient(
         parameters, inner_->parameter_gradient(law_.inner_parameters(parameters)));
   }
@@ -51,7 +50,7 @@ class FoldedLatents::Memory final : public LatentMemory {
 class FoldedLatents::Estimator final : public BatchEstimator {
  public:
   Estimator(const FoldedLatents& law, const std::vector<EstimatorChoice>& choices,
-            at::ScalarType type)
+            nd::ScalarType type)
       : law_(law) {
     std::vector<EstimatorChoice> by_column;
     for (const auto& choice : choices) {
@@ -60,20 +59,20 @@ class FoldedLatents::Estimator final : public BatchEstimator {
     inner_ = law.inner_->make_estimator(by_column, type);
   }
 
-  void reset(const at::Tensor& latents) override { inner_->reset(law_.fold(latents)); }
+  void reset(const Array& latents) override { inner_->reset(law_.fold(latents)); }
 
-  const at::Tensor& latents() const override {
+  const Array& latents() const override {
     if (inner_->latents().defined()) latents_ = law_.unfold(inner_->latents());
     return latents_;
   }
 
-  at::Tensor precision_rows(const at::Tensor& parameters, const at::Tensor& rows,
-                            const at::Tensor& latents) override {
+  Array precision_rows(const Array& parameters, const Array& rows,
+                       const Array& latents) override {
     return law_.unfold(inner_->precision_rows(law_.inner_parameters(parameters), rows,
                                               law_.fold(latents)));
   }
 
-  at::Tensor parameter_gradient(const at::Tensor& parameters) override {
+  Array parameter_gradient(const Array& parameters) override {
     return law_.own_gradient(
         parameters, inner_->parameter_gradient(law_.inner_parameters(parameters)));
   }
@@ -84,7 +83,7 @@ class FoldedLatents::Estimator final : public BatchEstimator {
  private:
   const FoldedLatents& law_;
   std::unique_ptr<BatchEstimator> inner_;
-  mutable at::Tensor latents_;  // those of the inner estimator, unfolded
+  mutable Array latents_;  // those of the inner estimator, unfolded
 };
 
 FoldedLatents::FoldedLatents(std::shared_ptr<const Dependence> inner,
@@ -98,7 +97,7 @@ FoldedLatents::FoldedLatents(std::shared_ptr<const Dependence> inner,
   }
 }
 
-at::Tensor FoldedLatents::fold(const at::Tensor& latents) const {
+Array FoldedLatents::fold(const Array& latents) const {
   if (latents.dim() != 3 || latents.size(2) != latents_) {
     throw InputError(fmt::format("[{}] expected latents [R, n, {}], received [{}]",
                                  kind(), latents_, fmt::join(latents.sizes(), ", ")));
@@ -107,47 +106,45 @@ at::Tensor FoldedLatents::fold(const at::Tensor& latents) const {
       {latents.size(0) * latents_, latents.size(1), 1});
 }
 
-at::Tensor FoldedLatents::unfold(const at::Tensor& folded) const {
+Array FoldedLatents::unfold(const Array& folded) const {
   return folded.view({folded.size(0) / latents_, latents_, folded.size(1)})
       .transpose(1, 2);
 }
 
-at::Tensor FoldedLatents::log_det(const at::Tensor& parameters) const {
+Array FoldedLatents::log_det(const Array& parameters) const {
   return inner_->log_det(inner_parameters(parameters)).view({-1, latents_}).mean(1);
 }
 
-at::Tensor FoldedLatents::precision_times(const at::Tensor& parameters,
-                                          const at::Tensor& latents) const {
-  const at::Tensor all = checked_latents(parameters, latents, rows());
+Array FoldedLatents::precision_times(const Array& parameters,
+                                     const Array& latents) const {
+  const Array all = checked_latents(parameters, latents, rows());
   return unfold(inner_->precision_times(inner_parameters(parameters), fold(all)));
 }
 
-at::Tensor FoldedLatents::quadratic(const at::Tensor& parameters,
-                                    const at::Tensor& latents) const {
-  const at::Tensor all = checked_latents(parameters, latents, rows());
+Array FoldedLatents::quadratic(const Array& parameters, const Array& latents) const {
+  const Array all = checked_latents(parameters, latents, rows());
   return inner_->quadratic(inner_parameters(parameters), fold(all))
       .view({-1, latents_})
       .sum(1);
 }
 
-at::Tensor FoldedLatents::parameter_gradient(const at::Tensor& parameters,
-                                             const at::Tensor& latents) const {
-  const at::Tensor all = checked_latents(parameters, latents, rows());
+Array FoldedLatents::parameter_gradient(const Array& parameters,
+                                        const Array& latents) const {
+  const Array all = checked_latents(parameters, latents, rows());
   return own_gradient(
       parameters, inner_->parameter_gradient(inner_parameters(parameters), fold(all)));
 }
 
-at::Tensor FoldedLatents::pairs_rows(const at::Tensor& parameters,
-                                     const at::Tensor& rows,
-                                     const at::Tensor& latents) const {
-  const at::Tensor batch = checked_latents(parameters, latents, rows.size(0));
+Array FoldedLatents::pairs_rows(const Array& parameters, const Array& rows,
+                                const Array& latents) const {
+  const Array batch = checked_latents(parameters, latents, rows.size(0));
   return unfold(inner_->pairs_rows(inner_parameters(parameters), rows, fold(batch)));
 }
 
-at::Tensor FoldedLatents::pairs_parameter_gradient(const at::Tensor& parameters,
-                                                   const at::Tensor& rows,
-                                                   const at::Tensor& latents) const {
-  const at::Tensor batch = checked_latents(parameters, latents, rows.size(0));
+Array FoldedLatents::pairs_parameter_gradient(const Array& parameters,
+                                              const Array& rows,
+                                              const Array& latents) const {
+  const Array batch = checked_latents(parameters, latents, rows.size(0));
   return own_gradient(parameters, inner_->pairs_parameter_gradient(
                                       inner_parameters(parameters), rows, fold(batch)));
 }
@@ -157,15 +154,15 @@ std::unique_ptr<LatentMemory> FoldedLatents::make_memory() const {
 }
 
 std::unique_ptr<BatchEstimator> FoldedLatents::make_estimator(
-    const std::vector<EstimatorChoice>& choices, at::ScalarType type) const {
+    const std::vector<EstimatorChoice>& choices, nd::ScalarType type) const {
   return std::make_unique<Estimator>(*this, choices, type);
 }
 
-at::Tensor FoldedLatents::parameters_by_latent(const at::Tensor& parameters) const {
+Array FoldedLatents::parameters_by_latent(const Array& parameters) const {
   return inner_parameters(checked_one_replica(parameters).unsqueeze(0));
 }
 
-at::Tensor FoldedLatents::column(const at::Tensor& latents, std::int64_t latent) const {
+Array FoldedLatents::column(const Array& latents, std::int64_t latent) const {
   if (latents.dim() != 2 || latents.size(1) != latents_) {
     throw InputError(fmt::format("[{}] expected latents [q, {}], received [{}]", kind(),
                                  latents_, fmt::join(latents.sizes(), ", ")));
@@ -173,69 +170,66 @@ at::Tensor FoldedLatents::column(const at::Tensor& latents, std::int64_t latent)
   return latents.narrow(1, latent, 1);
 }
 
-at::Tensor FoldedLatents::sample(const at::Tensor& parameters, std::int64_t columns,
-                                 Random& random) const {
+Array FoldedLatents::sample(const Array& parameters, std::int64_t columns,
+                            Random& random) const {
   if (columns != latents_) {
     throw InputError(fmt::format("[{}] expected {} columns to draw, received {}",
                                  kind(), latents_, columns));
   }
-  const at::Tensor own = parameters_by_latent(parameters);
-  std::vector<at::Tensor> draws;
+  const Array own = parameters_by_latent(parameters);
+  std::vector<Array> draws;
   for (std::int64_t j = 0; j < latents_; ++j) {
     draws.push_back(inner_->sample(own[j], 1, random));
   }
-  return at::cat(draws, 1);
+  return nd::cat(draws, 1);
 }
 
-at::Tensor FoldedLatents::covariance(const at::Tensor& parameters) const {
-  const at::Tensor own = parameters_by_latent(parameters);
-  std::vector<at::Tensor> matrices;
+Array FoldedLatents::covariance(const Array& parameters) const {
+  const Array own = parameters_by_latent(parameters);
+  std::vector<Array> matrices;
   for (std::int64_t j = 0; j < latents_; ++j) {
     matrices.push_back(inner_->covariance(own[j]));
   }
-  return at::cat(matrices);
+  return nd::cat(matrices);
 }
 
-ConditionalLaw FoldedLatents::condition(const at::Tensor& parameters,
-                                        const at::Tensor& observed,
-                                        const at::Tensor& latents) const {
-  const at::Tensor own = parameters_by_latent(parameters);
-  at::Tensor unknown;
-  std::vector<at::Tensor> means, covariances;
+ConditionalLaw FoldedLatents::condition(const Array& parameters, const Array& observed,
+                                        const Array& latents) const {
+  const Array own = parameters_by_latent(parameters);
+  Array unknown;
+  std::vector<Array> means, covariances;
   for (std::int64_t j = 0; j < latents_; ++j) {
     const auto law = inner_->condition(own[j], observed, column(latents, j));
     unknown = law.rows;
     means.push_back(law.mean);
     covariances.push_back(law.covariance);
   }
-  return {unknown, at::cat(means, 1), at::cat(covariances)};
+  return {unknown, nd::cat(means, 1), nd::cat(covariances)};
 }
 
-ConditionalRows FoldedLatents::condition_rows(const at::Tensor& parameters,
-                                              const at::Tensor& observed,
-                                              const at::Tensor& latents) const {
-  const at::Tensor own = parameters_by_latent(parameters);
-  at::Tensor unknown;
-  std::vector<at::Tensor> means, variances;
+ConditionalRows FoldedLatents::condition_rows(const Array& parameters,
+                                              const Array& observed,
+                                              const Array& latents) const {
+  const Array own = parameters_by_latent(parameters);
+  Array unknown;
+  std::vector<Array> means, variances;
   for (std::int64_t j = 0; j < latents_; ++j) {
     const auto law = inner_->condition_rows(own[j], observed, column(latents, j));
     unknown = law.rows;
     means.push_back(law.mean);
     variances.push_back(law.variance);
   }
-  return {unknown, at::cat(means, 1), at::cat(variances, 1)};
+  return {unknown, nd::cat(means, 1), nd::cat(variances, 1)};
 }
 
-at::Tensor FoldedLatents::sample_given(const at::Tensor& parameters,
-                                       const at::Tensor& observed,
-                                       const at::Tensor& latents,
-                                       Random& random) const {
-  const at::Tensor own = parameters_by_latent(parameters);
-  std::vector<at::Tensor> draws;
+Array FoldedLatents::sample_given(const Array& parameters, const Array& observed,
+                                  const Array& latents, Random& random) const {
+  const Array own = parameters_by_latent(parameters);
+  std::vector<Array> draws;
   for (std::int64_t j = 0; j < latents_; ++j) {
     draws.push_back(inner_->sample_given(own[j], observed, column(latents, j), random));
   }
-  return at::cat(draws, 1);
+  return nd::cat(draws, 1);
 }
 
 PerLatent::PerLatent(std::shared_ptr<const Dependence> inner, std::int64_t latents)
@@ -245,55 +239,55 @@ std::int64_t PerLatent::parameter_count() const {
   return distinct_latents() * inner().parameter_count();
 }
 
-at::Tensor PerLatent::inner_parameters(const at::Tensor& parameters) const {
-  const at::Tensor checked = checked_parameters(parameters);
+Array PerLatent::inner_parameters(const Array& parameters) const {
+  const Array checked = checked_parameters(parameters);
   return checked.reshape(
       {checked.size(0) * distinct_latents(), inner().parameter_count()});
 }
 
-at::Tensor PerLatent::own_gradient(const at::Tensor& parameters,
-                                   const at::Tensor& inner_gradient) const {
+Array PerLatent::own_gradient(const Array& parameters,
+                              const Array& inner_gradient) const {
   return inner_gradient.reshape(parameters.sizes());
 }
 
-at::Tensor PerLatent::to_unconstrained(const at::Tensor& parameters) const {
+Array PerLatent::to_unconstrained(const Array& parameters) const {
   return inner()
       .to_unconstrained(inner_parameters(parameters))
       .reshape(parameters.sizes());
 }
 
-at::Tensor PerLatent::from_unconstrained(const at::Tensor& unconstrained) const {
+Array PerLatent::from_unconstrained(const Array& unconstrained) const {
   return inner()
       .from_unconstrained(inner_parameters(unconstrained))
       .reshape(unconstrained.sizes());
 }
 
-at::Tensor PerLatent::unconstrained_gradient(const at::Tensor& parameters,
-                                             const at::Tensor& gradient) const {
+Array PerLatent::unconstrained_gradient(const Array& parameters,
+                                        const Array& gradient) const {
   return inner()
       .unconstrained_gradient(inner_parameters(parameters), inner_parameters(gradient))
       .reshape(gradient.sizes());
 }
 
-at::Tensor PerLatent::unconstrained_prior_gradient(const at::Tensor& parameters) const {
+Array PerLatent::unconstrained_prior_gradient(const Array& parameters) const {
   return inner()
       .unconstrained_prior_gradient(inner_parameters(parameters))
       .reshape(parameters.sizes());
 }
 
-at::Tensor PerLatent::prior_objective(const at::Tensor& parameters) const {
+Array PerLatent::prior_objective(const Array& parameters) const {
   return inner()
       .prior_objective(inner_parameters(parameters))
       .view({-1, distinct_latents()})
       .sum(1);
 }
 
-at::Tensor PerLatent::default_parameters() const {
+Array PerLatent::default_parameters() const {
   return inner().default_parameters().repeat({distinct_latents()});
 }
 
-at::Tensor PerLatent::most_likely(const at::Tensor& latents, const at::Tensor& start,
-                                  double prior) const {
+Array PerLatent::most_likely(const Array& latents, const Array& start,
+                             double prior) const {
   return inner()
       .most_likely(fold(checked_latents(start, latents, rows())),
                    inner_parameters(start), prior)
@@ -311,27 +305,27 @@ const Blocks* blocks_of(const Dependence& law) {
   return dynamic_cast<const Blocks*>(folded != nullptr ? &folded->inner() : &law);
 }
 
-at::Tensor log_density_by_block(const Dependence& law, const at::Tensor& parameters,
-                                const at::Tensor& rows, const at::Tensor& latents) {
+Array log_density_by_block(const Dependence& law, const Array& parameters,
+                           const Array& rows, const Array& latents) {
   const Blocks& blocks = *blocks_of(law);
-  const at::Tensor values =
+  const Array values =
       law.interpreted(parameters.unsqueeze(0)).view({law.distinct_latents(), -1});
   // The correlation of each block in each latent, 0 in blocks of one row: [B, L].
-  const at::Tensor slot = blocks.parameter_of_block().remainder(values.size(1) + 1);
-  const at::Tensor rho =
-      at::constant_pad_nd(values, {0, 1}).index_select(1, slot).t().contiguous();
-  const at::Tensor block = blocks.block_of_row().index_select(0, rows);
-  const at::Tensor u = latents.to(at::kDouble);
-  const auto sum = [&](const at::Tensor& of_rows) {
-    return at::zeros({blocks.block_count(), of_rows.size(1)}, u.options())
+  const Array slot = blocks.parameter_of_block().remainder(values.size(1) + 1);
+  const Array rho =
+      nd::constant_pad_nd(values, {0, 1}).index_select(1, slot).t().contiguous();
+  const Array block = blocks.block_of_row().index_select(0, rows);
+  const Array u = latents.to(nd::kDouble);
+  const auto sum = [&](const Array& of_rows) {
+    return nd::zeros({blocks.block_count(), of_rows.size(1)}, u.options())
         .index_add_(0, block, of_rows);
   };
-  const at::Tensor count = sum(at::ones({u.size(0), 1}, u.options()));
-  const at::Tensor along = sum(u).square() / count.clamp_min(1);
-  const at::Tensor across = sum(u.square()) - along;
-  const at::Tensor along_value = 1 + (count - 1).clamp_min(0) * rho;
-  const at::Tensor across_value = 1 - rho;
-  const at::Tensor log_det =
+  const Array count = sum(nd::ones({u.size(0), 1}, u.options()));
+  const Array along = sum(u).square() / count.clamp_min(1);
+  const Array across = sum(u.square()) - along;
+  const Array along_value = 1 + (count - 1).clamp_min(0) * rho;
+  const Array across_value = 1 - rho;
+  const Array log_det =
       along_value.log() + (count - 1).clamp_min(0) * across_value.log();
   const auto columns = static_cast<double>(u.size(1));
   return -0.5 * ((along / along_value + across / across_value).sum(1) +
@@ -339,7 +333,7 @@ at::Tensor log_density_by_block(const Dependence& law, const at::Tensor& paramet
                  columns * std::log(2 * std::numbers::pi) * count.squeeze(1));
 }
 
-std::unique_ptr<Dependence> make_blocks(const at::Tensor& block_of_row,
+std::unique_ptr<Dependence> make_blocks(const Array& block_of_row,
                                         const BlocksOptions& options) {
   if (options.correlation == BlockCorrelation::per_block_and_latent) {
     return std::make_unique<BlockAndLatentEffects>(block_of_row, options.columns);

@@ -3,6 +3,7 @@
 // column.
 #pragma once
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/dependence.h"
 
@@ -19,7 +20,7 @@ class FoldedLatents : public Dependence {
   const Dependence& inner() const { return *inner_; }
   /// The inner structure's parameters of every column, [R * p, k]: those of a
   /// replica's columns follow each other.
-  virtual at::Tensor inner_parameters(const at::Tensor& parameters) const = 0;
+  virtual Array inner_parameters(const Array& parameters) const = 0;
 
   std::int64_t rows() const override { return inner_->rows(); }
   std::int64_t distinct_latents() const override { return latents_; }
@@ -29,53 +30,49 @@ class FoldedLatents : public Dependence {
     return inner_->has_costly_parameters();
   }
 
-  at::Tensor log_det(const at::Tensor& parameters) const override;
-  at::Tensor precision_times(const at::Tensor& parameters,
-                             const at::Tensor& latents) const override;
-  at::Tensor quadratic(const at::Tensor& parameters,
-                       const at::Tensor& latents) const override;
-  at::Tensor parameter_gradient(const at::Tensor& parameters,
-                                const at::Tensor& latents) const override;
-  at::Tensor pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
-                        const at::Tensor& latents) const override;
-  at::Tensor pairs_parameter_gradient(const at::Tensor& parameters,
-                                      const at::Tensor& rows,
-                                      const at::Tensor& latents) const override;
+  Array log_det(const Array& parameters) const override;
+  Array precision_times(const Array& parameters, const Array& latents) const override;
+  Array quadratic(const Array& parameters, const Array& latents) const override;
+  Array parameter_gradient(const Array& parameters,
+                           const Array& latents) const override;
+  Array pairs_rows(const Array& parameters, const Array& rows,
+                   const Array& latents) const override;
+  Array pairs_parameter_gradient(const Array& parameters, const Array& rows,
+                                 const Array& latents) const override;
   std::unique_ptr<LatentMemory> make_memory() const override;
   std::unique_ptr<BatchEstimator> make_estimator(
-      const std::vector<EstimatorChoice>& choices, at::ScalarType type) const override;
+      const std::vector<EstimatorChoice>& choices, nd::ScalarType type) const override;
 
-  at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
-                    Random& random) const override;
-  at::Tensor covariance(const at::Tensor& parameters) const override;
-  ConditionalLaw condition(const at::Tensor& parameters, const at::Tensor& observed,
-                           const at::Tensor& latents) const override;
-  ConditionalRows condition_rows(const at::Tensor& parameters,
-                                 const at::Tensor& observed,
-                                 const at::Tensor& latents) const override;
-  at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
-                          const at::Tensor& latents, Random& random) const override;
+  Array sample(const Array& parameters, std::int64_t columns,
+               Random& random) const override;
+  Array covariance(const Array& parameters) const override;
+  ConditionalLaw condition(const Array& parameters, const Array& observed,
+                           const Array& latents) const override;
+  ConditionalRows condition_rows(const Array& parameters, const Array& observed,
+                                 const Array& latents) const override;
+  Array sample_given(const Array& parameters, const Array& observed,
+                     const Array& latents, Random& random) const override;
 
  protected:
   /// InputError for no columns, and for an inner structure that has columns of its own.
   FoldedLatents(std::shared_ptr<const Dependence> inner, std::int64_t latents);
 
   /// The gradient in the own parameters [R, K] from that in the inner ones [R * p, k].
-  virtual at::Tensor own_gradient(const at::Tensor& parameters,
-                                  const at::Tensor& inner_gradient) const = 0;
+  virtual Array own_gradient(const Array& parameters,
+                             const Array& inner_gradient) const = 0;
 
   /// [R, n, p] to [R * p, n, 1] and back. InputError for another p.
-  at::Tensor fold(const at::Tensor& latents) const;
-  at::Tensor unfold(const at::Tensor& folded) const;
+  Array fold(const Array& latents) const;
+  Array unfold(const Array& folded) const;
 
  private:
   class Memory;
   class Estimator;
 
   /// Parameters [k] of each column of one replica: [p, k].
-  at::Tensor parameters_by_latent(const at::Tensor& parameters) const;
+  Array parameters_by_latent(const Array& parameters) const;
   /// A column of latents [q, p], as [q, 1].
-  at::Tensor column(const at::Tensor& latents, std::int64_t latent) const;
+  Array column(const Array& latents, std::int64_t latent) const;
 
   std::shared_ptr<const Dependence> inner_;
   std::int64_t latents_;
@@ -88,24 +85,24 @@ class PerLatent final : public FoldedLatents {
   PerLatent(std::shared_ptr<const Dependence> inner, std::int64_t latents);
 
   std::int64_t parameter_count() const override;
-  at::Tensor inner_parameters(const at::Tensor& parameters) const override;
-  at::Tensor to_unconstrained(const at::Tensor& parameters) const override;
-  at::Tensor from_unconstrained(const at::Tensor& unconstrained) const override;
-  at::Tensor unconstrained_gradient(const at::Tensor& parameters,
-                                    const at::Tensor& gradient) const override;
-  at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
-  at::Tensor prior_objective(const at::Tensor& parameters) const override;
-  at::Tensor default_parameters() const override;
-  at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
-                         double prior) const override;
+  Array inner_parameters(const Array& parameters) const override;
+  Array to_unconstrained(const Array& parameters) const override;
+  Array from_unconstrained(const Array& unconstrained) const override;
+  Array unconstrained_gradient(const Array& parameters,
+                               const Array& gradient) const override;
+  Array unconstrained_prior_gradient(const Array& parameters) const override;
+  Array prior_objective(const Array& parameters) const override;
+  Array default_parameters() const override;
+  Array most_likely(const Array& latents, const Array& start,
+                    double prior) const override;
   bool has_separate_parameters() const override {
     return inner().has_separate_parameters();
   }
   std::optional<std::int64_t> edges_of_independence() const override;
 
  protected:
-  at::Tensor own_gradient(const at::Tensor& parameters,
-                          const at::Tensor& inner_gradient) const override;
+  Array own_gradient(const Array& parameters,
+                     const Array& inner_gradient) const override;
 };
 
 /// Blocks whose correlation in block b and column j is sigmoid(a_b + c_j). The
@@ -122,28 +119,28 @@ class BlockAndLatentEffects final : public FoldedLatents {
       1 / (kBlockEffectDeviation * kBlockEffectDeviation);
 
   /// @param block_of_row  as in Blocks
-  BlockAndLatentEffects(const at::Tensor& block_of_row, std::int64_t latents);
+  BlockAndLatentEffects(const Array& block_of_row, std::int64_t latents);
 
   const Blocks& blocks() const { return *blocks_; }
   /// m, the number of block effects.
   std::int64_t block_effects() const { return blocks_->parameter_count(); }
 
   std::int64_t parameter_count() const override;
-  at::Tensor inner_parameters(const at::Tensor& parameters) const override;
+  Array inner_parameters(const Array& parameters) const override;
   /// The correlations, [R, p * m]; those of a column follow each other.
-  at::Tensor interpreted(const at::Tensor& parameters) const override;
-  at::Tensor to_unconstrained(const at::Tensor& parameters) const override;
-  at::Tensor from_unconstrained(const at::Tensor& unconstrained) const override;
-  at::Tensor unconstrained_gradient(const at::Tensor& parameters,
-                                    const at::Tensor& gradient) const override;
-  at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
-  at::Tensor prior_objective(const at::Tensor& parameters) const override;
-  at::Tensor default_parameters() const override;
+  Array interpreted(const Array& parameters) const override;
+  Array to_unconstrained(const Array& parameters) const override;
+  Array from_unconstrained(const Array& unconstrained) const override;
+  Array unconstrained_gradient(const Array& parameters,
+                               const Array& gradient) const override;
+  Array unconstrained_prior_gradient(const Array& parameters) const override;
+  Array prior_objective(const Array& parameters) const override;
+  Array default_parameters() const override;
   bool has_separate_parameters() const override { return parameter_count() == 0; }
 
  protected:
-  at::Tensor own_gradient(const at::Tensor& parameters,
-                          const at::Tensor& inner_gradient) const override;
+  Array own_gradient(const Array& parameters,
+                     const Array& inner_gradient) const override;
 
  private:
   BlockAndLatentEffects(std::shared_ptr<const Blocks> blocks, std::int64_t latents);
@@ -159,11 +156,11 @@ const Blocks* blocks_of(const Dependence& law);
 /// come: correlations lie in [0, 1).
 /// @param law  whose blocks_of() is not null  @param parameters  [k], one replica
 /// @param rows  [q] int64, distinct  @param latents  [q, p]
-at::Tensor log_density_by_block(const Dependence& law, const at::Tensor& parameters,
-                                const at::Tensor& rows, const at::Tensor& latents);
+Array log_density_by_block(const Dependence& law, const Array& parameters,
+                           const Array& rows, const Array& latents);
 
 /// Blocks with any kind of correlations: a Blocks, or one of the two above.
-std::unique_ptr<Dependence> make_blocks(const at::Tensor& block_of_row,
+std::unique_ptr<Dependence> make_blocks(const Array& block_of_row,
                                         const BlocksOptions& options);
 
 }  // namespace kinflow

@@ -1,7 +1,7 @@
 // Location and scale by generalised least squares, in turns with the parameters.
 #include "kinflow/dependence/placement.h"
 
-#include <ATen/ATen.h>
+#include "kinflow/array/array.h"
 
 namespace kinflow {
 namespace {
@@ -14,19 +14,17 @@ constexpr double kTurnsEnd = 1e-7;
 
 }  // namespace
 
-Placement place(const Dependence& law, const at::Tensor& parameters,
-                const at::Tensor& latents) {
-  const at::Tensor all = latents.to(at::kDouble);
-  const at::Tensor worth = law.row_worth_by_latent(parameters);
-  const at::Tensor mean = (worth * all).sum(1, true) / worth.sum(1, true);
-  const at::Tensor centred = all - mean;
-  const at::Tensor variance =
-      (centred * law.precision_times(parameters, centred)).mean(1);
+Placement place(const Dependence& law, const Array& parameters, const Array& latents) {
+  const Array all = latents.to(nd::kDouble);
+  const Array worth = law.row_worth_by_latent(parameters);
+  const Array mean = (worth * all).sum(1, true) / worth.sum(1, true);
+  const Array centred = all - mean;
+  const Array variance = (centred * law.precision_times(parameters, centred)).mean(1);
   return {.mean = mean.squeeze(1), .deviation = variance.sqrt()};
 }
 
-at::Tensor standardized(const at::Tensor& latents, const Placement& placement) {
-  return (latents.to(at::kDouble) - placement.mean.unsqueeze(1)) /
+Array standardized(const Array& latents, const Placement& placement) {
+  return (latents.to(nd::kDouble) - placement.mean.unsqueeze(1)) /
          placement.deviation.unsqueeze(1);
 }
 
@@ -34,9 +32,9 @@ bool can_be_placed(const Dependence& law) {
   return !law.has_costly_parameters() && law.parameter_count() <= kMostPlacedParameters;
 }
 
-at::Tensor most_likely_placed(const Dependence& law, const at::Tensor& latents,
-                              const at::Tensor& start, double prior) {
-  at::Tensor parameters = start;
+Array most_likely_placed(const Dependence& law, const Array& latents,
+                         const Array& start, double prior) {
+  Array parameters = start;
   for (int turn = 0; turn < kMostTurns; ++turn) {
     const auto before = parameters;
     parameters = law.most_likely(standardized(latents, place(law, before, latents)),

@@ -1,6 +1,7 @@
 // Rows related by a known matrix: C = lambda I + (1 - lambda) G.
 #pragma once
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/dependence.h"
 #include "kinflow/dependence/spectral_decomposition.h"
 
@@ -18,7 +19,7 @@ namespace kinflow {
 class Relationship final : public Dependence {
  public:
   /// @param relationship G [n, n]; see decompose_relationship() for what is refused
-  explicit Relationship(const at::Tensor& relationship);
+  explicit Relationship(const Array& relationship);
   /// From a decomposition made before, complete or of low rank; InputError on wrong
   /// shapes or eigenvalues < 0.
   explicit Relationship(SpectralDecomposition decomposition);
@@ -30,93 +31,87 @@ class Relationship final : public Dependence {
   /// k, the number of eigenvectors: n, or less where G is of low rank.
   std::int64_t rank() const { return decomposition_.eigenvalues.size(0); }
   /// Q [n, k], column j belongs to eigenvalue j.
-  const at::Tensor& eigenvectors() const { return decomposition_.eigenvectors; }
+  const Array& eigenvectors() const { return decomposition_.eigenvectors; }
   /// [k], increasing.
-  const at::Tensor& eigenvalues() const { return decomposition_.eigenvalues; }
+  const Array& eigenvalues() const { return decomposition_.eigenvalues; }
 
-  at::Tensor log_det(const at::Tensor& parameters) const override;
-  at::Tensor precision_times(const at::Tensor& parameters,
-                             const at::Tensor& latents) const override;
-  at::Tensor quadratic(const at::Tensor& parameters,
-                       const at::Tensor& latents) const override;
-  at::Tensor parameter_gradient(const at::Tensor& parameters,
-                                const at::Tensor& latents) const override;
-  at::Tensor pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
-                        const at::Tensor& latents) const override;
-  at::Tensor pairs_parameter_gradient(const at::Tensor& parameters,
-                                      const at::Tensor& rows,
-                                      const at::Tensor& latents) const override;
+  Array log_det(const Array& parameters) const override;
+  Array precision_times(const Array& parameters, const Array& latents) const override;
+  Array quadratic(const Array& parameters, const Array& latents) const override;
+  Array parameter_gradient(const Array& parameters,
+                           const Array& latents) const override;
+  Array pairs_rows(const Array& parameters, const Array& rows,
+                   const Array& latents) const override;
+  Array pairs_parameter_gradient(const Array& parameters, const Array& rows,
+                                 const Array& latents) const override;
   std::unique_ptr<LatentMemory> make_memory() const override;
   /// Products with Q in the type of the latents. On the CPU by kernels, elsewhere by
-  /// make_tensor_estimator(), which works on any device.
+  /// make_array_estimator(), which works on any device.
   std::unique_ptr<BatchEstimator> make_estimator(
-      const std::vector<EstimatorChoice>& choices, at::ScalarType type) const override;
-  std::unique_ptr<BatchEstimator> make_tensor_estimator(
-      const std::vector<EstimatorChoice>& choices, at::ScalarType type) const;
+      const std::vector<EstimatorChoice>& choices, nd::ScalarType type) const override;
+  std::unique_ptr<BatchEstimator> make_array_estimator(
+      const std::vector<EstimatorChoice>& choices, nd::ScalarType type) const;
   /// The global optimum of the likelihood curve, in [1e-9, 1 - 1e-9].
-  at::Tensor most_likely(const at::Tensor& latents, const at::Tensor& start,
-                         double prior) const override;
-  at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
-                    Random& random) const override;
-  at::Tensor covariance(const at::Tensor& parameters) const override;
+  Array most_likely(const Array& latents, const Array& start,
+                    double prior) const override;
+  Array sample(const Array& parameters, std::int64_t columns,
+               Random& random) const override;
+  Array covariance(const Array& parameters) const override;
   /// O(q k^2 + m^2 k) for q observed and m unknown rows where G is of low rank.
-  ConditionalLaw condition(const at::Tensor& parameters, const at::Tensor& observed,
-                           const at::Tensor& latents) const override;
+  ConditionalLaw condition(const Array& parameters, const Array& observed,
+                           const Array& latents) const override;
   /// O(n k (k + p)) where G is of low rank. Otherwise the smaller of the observed rows'
   /// part of C and the unknown rows' part of C^-1 is factorised.
-  ConditionalRows condition_rows(const at::Tensor& parameters,
-                                 const at::Tensor& observed,
-                                 const at::Tensor& latents) const override;
+  ConditionalRows condition_rows(const Array& parameters, const Array& observed,
+                                 const Array& latents) const override;
   /// O(n k (k + p)) where G is of low rank.
-  at::Tensor sample_given(const at::Tensor& parameters, const at::Tensor& observed,
-                          const at::Tensor& latents, Random& random) const override;
+  Array sample_given(const Array& parameters, const Array& observed,
+                     const Array& latents, Random& random) const override;
 
  private:
   class Memory;
-  class TensorEstimator;
+  class ArrayEstimator;
 
   /// A function of C, as f(C) = outside I + Q diag(inside) Q'. Where Q is complete,
   /// outside is 0.
   struct SpectralFunction {
-    at::Tensor inside;   ///< [k, R]
-    at::Tensor outside;  ///< [R]
+    Array inside;   ///< [k, R]
+    Array outside;  ///< [R]
   };
   /// Sums of squares of latents along each eigenvector and orthogonal to all of them.
   struct Squares {
-    at::Tensor along;  ///< [k, R]
-    at::Tensor rest;   ///< [R]; 0 where Q is complete
+    Array along;  ///< [k, R]
+    Array rest;   ///< [R]; 0 where Q is complete
   };
   /// What is known of the k common factors z of low rank, u = Q diag(scale) z + noise.
   struct FactorLaw {
-    at::Tensor unknown;  ///< [m] int64, the rows that are not observed
-    at::Tensor loading;  ///< Q diag(scale), [n, k]
-    at::Tensor root;     ///< [k, k] lower, root root' is the precision of z
-    at::Tensor mean;     ///< [k, p]
+    Array unknown;  ///< [m] int64, the rows that are not observed
+    Array loading;  ///< Q diag(scale), [n, k]
+    Array root;     ///< [k, k] lower, root root' is the precision of z
+    Array mean;     ///< [k, p]
   };
 
   bool is_complete() const { return rank() == rows(); }
   /// v_j = lambda + (1 - lambda) d_j, eigenvalues of C: [k, R].
-  at::Tensor variances(const at::Tensor& parameters) const;
+  Array variances(const Array& parameters) const;
   /// C^-1 and its derivative in lambda.
-  SpectralFunction precision(const at::Tensor& parameters) const;
-  SpectralFunction precision_slope(const at::Tensor& parameters) const;
+  SpectralFunction precision(const Array& parameters) const;
+  SpectralFunction precision_slope(const Array& parameters) const;
   /// Derivative of log det C in lambda: [R].
-  at::Tensor log_det_slope(const at::Tensor& parameters) const;
+  Array log_det_slope(const Array& parameters) const;
   /// Q'U as [k, R, p]: replicas stand side by side, so that one product serves all.
-  at::Tensor rotate(const at::Tensor& latents) const;
+  Array rotate(const Array& latents) const;
   /// @param rotated [k, R, p]  @param total sum of squares of all latents, [R]
-  Squares squares(const at::Tensor& rotated, const at::Tensor& total) const;
+  Squares squares(const Array& rotated, const Array& total) const;
   /// Some rows of f(C) U: [R, b, p].
   /// @param vectors [b, k], these rows of Q  @param latents [R, b, p], these rows of U
   /// @param rotated Q'U [k, R, p]
-  static at::Tensor rows_of_product(const SpectralFunction& function,
-                                    const at::Tensor& vectors,
-                                    const at::Tensor& latents,
-                                    const at::Tensor& rotated);
-  at::Tensor gradient_from_squares(const at::Tensor& parameters, const Squares& squares,
-                                   std::int64_t columns) const;
-  FactorLaw factors_given(const at::Tensor& parameters, const at::Tensor& observed,
-                          const at::Tensor& latents) const;
+  static Array rows_of_product(const SpectralFunction& function, const Array& vectors,
+                               const Array& latents, const Array& rotated);
+  Array gradient_from_squares(const Array& parameters, const Squares& squares,
+                              std::int64_t columns) const;
+  FactorLaw factors_given(const Array& parameters, const Array& observed,
+                          const Array& latents) const;
 
   SpectralDecomposition decomposition_;
 };

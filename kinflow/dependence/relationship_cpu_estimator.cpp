@@ -2,13 +2,13 @@
 // coordinates, one gives the rows of C^-1 U from there.
 #include "kinflow/dependence/relationship_cpu_estimator.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/workers.h"
 #include "kinflow/dependence/row_matrix.h"
@@ -57,10 +57,9 @@ class CpuEstimator final : public BatchEstimator {
                      relationship.eigenvalues().data_ptr<double>() + rank_),
         needs_(choices) {}
 
-  void reset(const at::Tensor& latents) override {
+  void reset(const Array& latents) override {
     if (!needs_.memory) return;
-    latents_ = latents.detach().to(at::CppTypeToScalarType<Real>::value).contiguous();
-    if (latents_.is_alias_of(latents)) latents_ = latents_.clone();
+    latents_ = latents.to(nd::CppTypeToScalarType<Real>::value).clone();
     columns_ = latents_.size(2);
     const std::int64_t width = replicas_ * columns_;
     const auto x = side_by_side(latents_);
@@ -78,14 +77,14 @@ class CpuEstimator final : public BatchEstimator {
     total_squares_ = squares_of(latents_.template data_ptr<Real>(), n_ * columns_);
   }
 
-  const at::Tensor& latents() const override { return latents_; }
+  const Array& latents() const override { return latents_; }
   bool uses_own_team() const override { return true; }
 
-  at::Tensor precision_rows(const at::Tensor& parameters, const at::Tensor& rows,
-                            const at::Tensor& latents) override {
+  Array precision_rows(const Array& parameters, const Array& rows,
+                       const Array& latents) override {
     check(parameters, rows, latents);
     const auto own =
-        latents.detach().to(at::CppTypeToScalarType<Real>::value).contiguous();
+        latents.detach().to(nd::CppTypeToScalarType<Real>::value).contiguous();
     columns_ = own.size(2);
     batch_ = rows.size(0);
     const auto* numbers = own.template data_ptr<Real>();
@@ -107,7 +106,7 @@ class CpuEstimator final : public BatchEstimator {
     });
     batch_squares_ = squares_of(numbers, batch_ * columns_);
     diagonal_slopes_.assign(static_cast<std::size_t>(batch_ * replicas_), 0);
-    auto result = at::empty_like(own);
+    auto result = nd::empty_like(own);
     auto* to = result.template data_ptr<Real>();
     const std::int64_t parts = (batch_ + kRowsAtOnce - 1) / kRowsAtOnce;
     shared_workers().run(parts, [&](std::int64_t part, std::int64_t /*thread*/) {
@@ -118,8 +117,8 @@ class CpuEstimator final : public BatchEstimator {
     return result;
   }
 
-  at::Tensor parameter_gradient(const at::Tensor& /*parameters*/) override {
-    auto result = at::zeros({replicas_, 1}, at::kDouble);
+  Array parameter_gradient(const Array& /*parameters*/) override {
+    auto result = nd::zeros({replicas_, 1}, nd::kDouble);
     const double scale = static_cast<double>(n_) / static_cast<double>(batch_);
     const double weight = pair_weight();
     for (std::int64_t r = 0; r < replicas_; ++r) {
@@ -155,8 +154,7 @@ class CpuEstimator final : public BatchEstimator {
   }
 
  private:
-  void check(const at::Tensor& parameters, const at::Tensor& rows,
-             const at::Tensor& latents) const {
+  void check(const Array& parameters, const Array& rows, const Array& latents) const {
     const bool is_sound =
         parameters.dim() == 2 && parameters.size(0) == replicas_ &&
         parameters.size(1) == 1 && rows.dim() == 1 && rows.size(0) > 0 &&
@@ -180,8 +178,8 @@ class CpuEstimator final : public BatchEstimator {
                       : static_cast<double>(n_ - 1) / static_cast<double>(batch_ - 1);
   }
 
-  void take_parameters(const at::Tensor& parameters) {
-    const auto values = parameters.to(at::kDouble).contiguous();
+  void take_parameters(const Array& parameters) {
+    const auto values = parameters.to(nd::kDouble).contiguous();
     shares_.clear();
     for (std::int64_t r = 0; r < replicas_; ++r) {
       shares_.emplace_back(values.data_ptr<double>()[r], rank_ == n_);
@@ -189,7 +187,7 @@ class CpuEstimator final : public BatchEstimator {
   }
 
   // Latents [R, b, p] as [b][R p].
-  AlignedVector<Real> side_by_side(const at::Tensor& latents) const {
+  AlignedVector<Real> side_by_side(const Array& latents) const {
     const auto wide = latents.transpose(0, 1).contiguous();
     const auto* from = wide.template data_ptr<Real>();
     return AlignedVector<Real>(from, from + wide.numel());
@@ -209,7 +207,7 @@ class CpuEstimator final : public BatchEstimator {
   // Takes the batch into the memory. Gives the columns to rotate, [b][width]: what
   // changed in the memory and the batch's own latents, each where it is needed.
   AlignedVector<Real> remember(const std::int64_t* rows, const Real* latents,
-                               const at::Tensor& tensor) {
+                               const Array& tensor) {
     if (!needs_.memory) return side_by_side(tensor);
     const std::int64_t side = replicas_ * columns_;
     const std::int64_t width = needs_.pairs ? 2 * side : side;
@@ -364,7 +362,7 @@ class CpuEstimator final : public BatchEstimator {
   std::vector<double> eigenvalues_;
   EstimatorNeeds needs_;
 
-  at::Tensor latents_;                 // [R, n, p], remembered
+  Array latents_;                      // [R, n, p], remembered
   std::vector<double> rotated_;        // [R p][stride], Q'U of these
   std::vector<double> total_squares_;  // [R], of these
 
@@ -382,8 +380,8 @@ class CpuEstimator final : public BatchEstimator {
 
 std::unique_ptr<BatchEstimator> make_relationship_cpu_estimator(
     const Relationship& relationship, const std::vector<EstimatorChoice>& choices,
-    at::ScalarType type) {
-  if (type == at::kFloat) {
+    nd::ScalarType type) {
+  if (type == nd::kFloat) {
     return std::make_unique<CpuEstimator<float>>(relationship, choices);
   }
   return std::make_unique<CpuEstimator<double>>(relationship, choices);

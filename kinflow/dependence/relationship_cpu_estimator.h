@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/batch_estimator.h"
 #include "kinflow/dependence/relationship.h"
 
@@ -15,6 +16,6 @@ namespace kinflow {
 /// others.
 std::unique_ptr<BatchEstimator> make_relationship_cpu_estimator(
     const Relationship& relationship, const std::vector<EstimatorChoice>& choices,
-    at::ScalarType type);
+    nd::ScalarType type);
 
 }  // namespace kinflow

@@ -1,7 +1,7 @@
-// The estimators of a relationship by tensors: the batch's rows of Q are gathered once,
+// The estimators of a relationship by arrays: the batch's rows of Q are gathered once,
 // in the latents' own type, for all replicas and all estimates.
-#include <ATen/ATen.h>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/batch_estimator.h"
 #include "kinflow/dependence/relationship.h"
 #include "kinflow/dependence/relationship_cpu_estimator.h"
@@ -10,10 +10,10 @@
 namespace kinflow {
 
 /// Keeps the remembered latents side by side, as products with Q take them.
-class Relationship::TensorEstimator final : public BatchEstimator {
+class Relationship::ArrayEstimator final : public BatchEstimator {
  public:
-  TensorEstimator(const Relationship& relationship,
-                  const std::vector<EstimatorChoice>& choices, at::ScalarType type)
+  ArrayEstimator(const Relationship& relationship,
+                  const std::vector<EstimatorChoice>& choices, nd::ScalarType type)
       : relationship_(relationship),
         vectors_(relationship.eigenvectors().to(type)),
         needs_(choices) {
@@ -25,21 +25,21 @@ class Relationship::TensorEstimator final : public BatchEstimator {
         of([](const EstimatorChoice& c) { return c.needs_memory; }).unsqueeze(1).gt(0);
   }
 
-  void reset(const at::Tensor& latents) override {
+  void reset(const Array& latents) override {
     if (!needs_.memory) return;
     put(latents.detach().to(vectors_.scalar_type()), latents_);
-    const at::Tensor all = latents_.to(at::kDouble);
+    const Array all = latents_.to(nd::kDouble);
     put(relationship_.rotate(all), rotated_);
     put(all.square().sum({1, 2}), total_square_);
   }
 
   bool is_repeatable() const override { return vectors_.is_cuda(); }
 
-  const at::Tensor& latents() const override { return latents_; }
+  const Array& latents() const override { return latents_; }
 
-  at::Tensor precision_rows(const at::Tensor& parameters, const at::Tensor& rows,
-                            const at::Tensor& latents) override {
-    const at::Tensor checked =
+  Array precision_rows(const Array& parameters, const Array& rows,
+                       const Array& latents) override {
+    const Array checked =
         relationship_.checked_latents(parameters, latents, rows.size(0));
     batch_ = checked.to(vectors_.scalar_type());
     rows_of_q_ = vectors_.index_select(0, rows);
@@ -48,56 +48,55 @@ class Relationship::TensorEstimator final : public BatchEstimator {
     const double weight = relationship_.pair_weight(rows.size(0));
     // The mixture of the coordinates is multiplied with Q, so that memory and pairs
     // need one product together.
-    at::Tensor mixture;
+    Array mixture;
     if (needs_.pairs) {
       mixture = (inverse.inside * ((1 - memory_shares_) * weight)).unsqueeze(2) *
                 rotated_batch_;
     }
     if (needs_.memory) {
-      const at::Tensor remembered =
+      const Array remembered =
           (inverse.inside * memory_shares_).unsqueeze(2) * rotated_;
       mixture = mixture.defined() ? mixture.add_(remembered) : remembered;
     }
-    const at::Tensor products =
-        apart(at::mm(rows_of_q_, mixture.to(vectors_.scalar_type()).view({rank(), -1})),
+    const Array products =
+        apart(nd::mm(rows_of_q_, mixture.to(vectors_.scalar_type()).view({rank(), -1})),
               parameters.size(0));
-    at::Tensor own = inverse.outside.unsqueeze(0);
+    Array own = inverse.outside.unsqueeze(0);
     if (needs_.pairs) {
       own = own + (1 - memory_shares_) * (1 - weight) * of_squares(inverse.inside);
     }
     return products + own.t().unsqueeze(2) * batch_;
   }
 
-  at::Tensor parameter_gradient(const at::Tensor& parameters) override {
-    at::Tensor remembered;
+  Array parameter_gradient(const Array& parameters) override {
+    Array remembered;
     if (needs_.memory) {
       remembered = relationship_.gradient_from_squares(
           parameters, relationship_.squares(rotated_, total_square_), batch_.size(2));
       if (!needs_.pairs_gradient) return remembered;
     }
     const SpectralFunction slope = relationship_.precision_slope(parameters);
-    const at::Tensor squares = batch_.to(at::kDouble).square().sum(2);
-    const at::Tensor all_pairs =
-        (slope.inside * rotated_batch_.to(at::kDouble).square().sum(2)).sum(0) +
+    const Array squares = batch_.to(nd::kDouble).square().sum(2);
+    const Array all_pairs =
+        (slope.inside * rotated_batch_.to(nd::kDouble).square().sum(2)).sum(0) +
         slope.outside * squares.sum(1);
-    const at::Tensor diagonal =
+    const Array diagonal =
         ((of_squares(slope.inside) + slope.outside).t() * squares).sum(1);
     const double weight = relationship_.pair_weight(batch_.size(1));
     const double scale =
         static_cast<double>(relationship_.rows()) / static_cast<double>(batch_.size(1));
-    const at::Tensor pairs =
-        0.5 *
-        (static_cast<double>(batch_.size(2)) * relationship_.log_det_slope(parameters) +
-         scale * (weight * all_pairs + (1 - weight) * diagonal))
-            .unsqueeze(1);
-    return needs_.memory ? at::where(remembers_, remembered, pairs) : pairs;
+    const Array pairs = 0.5 * (static_cast<double>(batch_.size(2)) *
+                                   relationship_.log_det_slope(parameters) +
+                               scale * (weight * all_pairs + (1 - weight) * diagonal))
+                                  .unsqueeze(1);
+    return needs_.memory ? nd::where(remembers_, remembered, pairs) : pairs;
   }
 
  private:
   std::int64_t rank() const { return relationship_.rank(); }
 
   /// In place where there is one.
-  static void put(const at::Tensor& from, at::Tensor& to) {
+  static void put(const Array& from, Array& to) {
     if (to.defined()) {
       to.copy_(from);
     } else {
@@ -106,18 +105,18 @@ class Relationship::TensorEstimator final : public BatchEstimator {
   }
 
   /// Takes the batch into the memory and rotates what is new, in one product.
-  void rotate(const at::Tensor& rows) {
-    at::Tensor columns = side_by_side(batch_);
+  void rotate(const Array& rows) {
+    Array columns = side_by_side(batch_);
     const std::int64_t width = columns.size(1);
     if (needs_.memory) {
-      const at::Tensor before = latents_.index_select(1, rows);
+      const Array before = latents_.index_select(1, rows);
       latents_.index_copy_(1, rows, batch_);
-      const at::Tensor change = batch_ - before;
-      total_square_ += (change.to(at::kDouble) * (batch_ + before)).sum({1, 2});
-      columns = needs_.pairs ? at::cat({side_by_side(change), columns}, 1)
+      const Array change = batch_ - before;
+      total_square_ += (change.to(nd::kDouble) * (batch_ + before)).sum({1, 2});
+      columns = needs_.pairs ? nd::cat({side_by_side(change), columns}, 1)
                              : side_by_side(change);
     }
-    const at::Tensor rotated = at::mm(rows_of_q_.t(), columns);
+    const Array rotated = nd::mm(rows_of_q_.t(), columns);
     const auto part = [&](std::int64_t first) {
       return rotated.narrow(1, first, width).unflatten(1, {batch_.size(0), -1});
     };
@@ -126,38 +125,38 @@ class Relationship::TensorEstimator final : public BatchEstimator {
   }
 
   /// Squared elements of the batch's rows of Q times functions [k, R]: [b, R] float64.
-  at::Tensor of_squares(const at::Tensor& functions) const {
-    return at::mm(rows_of_q_.square(), functions.to(vectors_.scalar_type()))
-        .to(at::kDouble);
+  Array of_squares(const Array& functions) const {
+    return nd::mm(rows_of_q_.square(), functions.to(vectors_.scalar_type()))
+        .to(nd::kDouble);
   }
 
   const Relationship& relationship_;
-  at::Tensor vectors_;  // Q [n, k]
+  Array vectors_;  // Q [n, k]
   EstimatorNeeds needs_;
-  at::Tensor memory_shares_;  // [R]
-  at::Tensor remembers_;      // [R, 1] bool
+  Array memory_shares_;  // [R]
+  Array remembers_;      // [R, 1] bool
 
-  at::Tensor latents_;       // [R, n, p]
-  at::Tensor rotated_;       // [k, R, p] float64
-  at::Tensor total_square_;  // [R] float64
+  Array latents_;       // [R, n, p]
+  Array rotated_;       // [k, R, p] float64
+  Array total_square_;  // [R] float64
 
   // Of the last batch.
-  at::Tensor batch_;          // [R, b, p]
-  at::Tensor rows_of_q_;      // [b, k]
-  at::Tensor rotated_batch_;  // [k, R, p]
+  Array batch_;          // [R, b, p]
+  Array rows_of_q_;      // [b, k]
+  Array rotated_batch_;  // [k, R, p]
 };
 
-std::unique_ptr<BatchEstimator> Relationship::make_tensor_estimator(
-    const std::vector<EstimatorChoice>& choices, at::ScalarType type) const {
-  return std::make_unique<TensorEstimator>(*this, choices, type);
+std::unique_ptr<BatchEstimator> Relationship::make_array_estimator(
+    const std::vector<EstimatorChoice>& choices, nd::ScalarType type) const {
+  return std::make_unique<ArrayEstimator>(*this, choices, type);
 }
 
 std::unique_ptr<BatchEstimator> Relationship::make_estimator(
-    const std::vector<EstimatorChoice>& choices, at::ScalarType type) const {
+    const std::vector<EstimatorChoice>& choices, nd::ScalarType type) const {
   if (eigenvectors().is_cpu()) {
     return make_relationship_cpu_estimator(*this, choices, type);
   }
-  return make_tensor_estimator(choices, type);
+  return make_array_estimator(choices, type);
 }
 
 }  // namespace kinflow

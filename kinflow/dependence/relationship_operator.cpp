@@ -1,8 +1,6 @@
 // Products with dense and sparse relationship matrices.
 #include "kinflow/dependence/relationship_operator.h"
 
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/size.h"
 #include "kinflow/dependence/components.h"
@@ -107,12 +106,12 @@ void check_symmetric(const CompressedRows& matrix) {
 
 RelationshipOperator::~RelationshipOperator() = default;
 
-DenseRelationshipOperator::DenseRelationshipOperator(at::Tensor relationship)
+DenseRelationshipOperator::DenseRelationshipOperator(Array relationship)
     : relationship_(std::move(relationship)) {
   if (relationship_.dim() != 2 || relationship_.size(0) != relationship_.size(1) ||
       relationship_.size(0) == 0 ||
-      (relationship_.scalar_type() != at::kFloat &&
-       relationship_.scalar_type() != at::kDouble)) {
+      (relationship_.scalar_type() != nd::kFloat &&
+       relationship_.scalar_type() != nd::kDouble)) {
     throw InputError(fmt::format(
         "[dense relationship] expected a square matrix of float32 or float64, received "
         "[{}] {}",
@@ -122,10 +121,10 @@ DenseRelationshipOperator::DenseRelationshipOperator(at::Tensor relationship)
   const std::int64_t n = rows();
   double largest = 0;
   for_each_panel(n, [&](std::int64_t first, std::int64_t height) {
-    const at::Tensor panel = relationship_.narrow(0, first, height).to(at::kDouble);
+    const Array panel = relationship_.narrow(0, first, height).to(nd::kDouble);
     const double panel_largest = panel.abs().max().item<double>();
     if (!std::isfinite(panel_largest)) {
-      const at::Tensor place = at::nonzero(panel.isfinite().logical_not())[0];
+      const Array place = nd::nonzero(panel.isfinite().logical_not())[0];
       const auto row = place[0].item<std::int64_t>();
       const auto column = place[1].item<std::int64_t>();
       throw InputError(fmt::format(
@@ -137,11 +136,11 @@ DenseRelationshipOperator::DenseRelationshipOperator(at::Tensor relationship)
     sum_of_squares_ += panel.square().sum().item<double>();
   });
   const double rounding =
-      relationship_.scalar_type() == at::kFloat ? kAsymmetryOfFloat32 : kAsymmetry;
+      relationship_.scalar_type() == nd::kFloat ? kAsymmetryOfFloat32 : kAsymmetry;
   for_each_panel(n, [&](std::int64_t first, std::int64_t height) {
-    const at::Tensor difference = (relationship_.narrow(0, first, height) -
-                                   relationship_.narrow(1, first, height).t())
-                                      .abs();
+    const Array difference = (relationship_.narrow(0, first, height) -
+                              relationship_.narrow(1, first, height).t())
+                                 .abs();
     if (difference.max().item<double>() <= rounding * largest) return;
     const auto place = difference.argmax().item<std::int64_t>();
     const std::int64_t row = first + place / n, column = place % n;
@@ -157,28 +156,27 @@ double DenseRelationshipOperator::product_cost() const {
   return static_cast<double>(rows()) * static_cast<double>(rows());
 }
 
-at::Tensor DenseRelationshipOperator::times(const at::Tensor& matrix) const {
+Array DenseRelationshipOperator::times(const Array& matrix) const {
   // X'G, which is (G X)': BLAS walks through G faster when few columns stand on this
   // side.
-  const at::Tensor left = matrix.t().contiguous();
-  if (relationship_.scalar_type() == at::kDouble) {
-    return at::mm(left, relationship_).t().contiguous();
+  const Array left = matrix.t().contiguous();
+  if (relationship_.scalar_type() == nd::kDouble) {
+    return nd::mm(left, relationship_).t().contiguous();
   }
-  at::Tensor result = at::zeros_like(left);
+  Array result = nd::zeros_like(left);
   for_each_panel(rows(), [&](std::int64_t first, std::int64_t height) {
-    result += at::mm(left.narrow(1, first, height),
-                     relationship_.narrow(0, first, height).to(at::kDouble));
+    result += nd::mm(left.narrow(1, first, height),
+                     relationship_.narrow(0, first, height).to(nd::kDouble));
   });
   return result.t().contiguous();
 }
 
-at::Tensor DenseRelationshipOperator::block(const at::Tensor& rows,
-                                            const at::Tensor& columns) const {
-  return relationship_.index_select(0, rows).index_select(1, columns).to(at::kDouble);
+Array DenseRelationshipOperator::block(const Array& rows, const Array& columns) const {
+  return relationship_.index_select(0, rows).index_select(1, columns).to(nd::kDouble);
 }
 
 double DenseRelationshipOperator::trace() const {
-  return relationship_.diagonal().sum(at::kDouble).item<double>();
+  return relationship_.diagonal().sum(nd::kDouble).item<double>();
 }
 
 SparseRelationshipOperator::SparseRelationshipOperator(CompressedRows relationship) {
@@ -187,13 +185,13 @@ SparseRelationshipOperator::SparseRelationshipOperator(CompressedRows relationsh
   check_symmetric(relationship_);
 }
 
-at::Tensor SparseRelationshipOperator::times(const at::Tensor& matrix) const {
-  const at::Tensor input = matrix.contiguous();
+Array SparseRelationshipOperator::times(const Array& matrix) const {
+  const Array input = matrix.contiguous();
   const std::int64_t c = input.size(1);
-  at::Tensor result = at::zeros_like(input);
+  Array result = nd::zeros_like(input);
   const double* in = input.data_ptr<double>();
   double* out = result.data_ptr<double>();
-  at::parallel_for(0, rows(), kRowsPerTask, [&](std::int64_t begin, std::int64_t end) {
+  nd::parallel_for(0, rows(), kRowsPerTask, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       double* sum = out + i * c;
       for (std::int64_t e = relationship_.row_starts[to_size(i)];
@@ -207,14 +205,13 @@ at::Tensor SparseRelationshipOperator::times(const at::Tensor& matrix) const {
   return result;
 }
 
-at::Tensor SparseRelationshipOperator::block(const at::Tensor& rows,
-                                             const at::Tensor& columns) const {
-  const at::Tensor row = rows.contiguous(), column = columns.contiguous();
+Array SparseRelationshipOperator::block(const Array& rows, const Array& columns) const {
+  const Array row = rows.contiguous(), column = columns.contiguous();
   std::vector<std::int64_t> place(to_size(this->rows()), -1);
   for (std::int64_t k = 0; k < column.size(0); ++k) {
     place[to_size(column.data_ptr<std::int64_t>()[k])] = k;
   }
-  at::Tensor result = at::zeros({row.size(0), column.size(0)}, at::kDouble);
+  Array result = nd::zeros({row.size(0), column.size(0)}, nd::kDouble);
   for (std::int64_t j = 0; j < row.size(0); ++j) {
     const std::int64_t i = row.data_ptr<std::int64_t>()[j];
     double* out = result.data_ptr<double>() + j * column.size(0);

@@ -1,9 +1,9 @@
 // Sums of dense and sparse relationship matrices.
 #include "kinflow/dependence/relationship_sum.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/dependence/spectral_decomposition.h"
 
@@ -13,10 +13,10 @@ namespace {
 constexpr double kSmallestWeight = 1e-9;
 constexpr const char* kWho = "RelationshipSum";
 
-const at::Tensor* dense(const SumPart& part) { return std::get_if<at::Tensor>(&part); }
+const Array* dense(const SumPart& part) { return std::get_if<Array>(&part); }
 
 std::int64_t rows_of(const SumPart& part) {
-  if (const at::Tensor* matrix = dense(part)) return matrix->size(0);
+  if (const Array* matrix = dense(part)) return matrix->size(0);
   return std::get<CompressedRows>(part).rows();
 }
 
@@ -28,7 +28,7 @@ Components checked_components(const std::vector<SumPart>& parts,
   }
   std::vector<const CompressedRows*> sparse;
   for (const SumPart& part : parts) {
-    if (const at::Tensor* matrix = dense(part)) {
+    if (const Array* matrix = dense(part)) {
       check_relationship(matrix->detach());
     } else {
       sparse.push_back(&std::get<CompressedRows>(part));
@@ -52,11 +52,11 @@ Components checked_components(const std::vector<SumPart>& parts,
   return result;
 }
 
-at::Device device_of(const std::vector<SumPart>& parts) {
+nd::Device device_of(const std::vector<SumPart>& parts) {
   for (const SumPart& part : parts) {
-    if (const at::Tensor* matrix = dense(part)) return matrix->device();
+    if (const Array* matrix = dense(part)) return matrix->device();
   }
-  return at::kCPU;
+  return nd::kCPU;
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ RelationshipSum::RelationshipSum(const std::vector<SumPart>& parts,
     : DenseLaw(checked_components(parts, options), device_of(parts)),
       part_count_(static_cast<std::int64_t>(parts.size())) {
   for (const Group& group : groups()) {
-    std::vector<at::Tensor> of_parts;
+    std::vector<Array> of_parts;
     for (const SumPart& part : parts) {
       of_parts.push_back(part_of_group(part, group));
       const auto wrong = find_indefinite(of_parts.back());
@@ -77,17 +77,16 @@ RelationshipSum::RelationshipSum(const std::vector<SumPart>& parts,
           of_parts.size(), group.rows.size(1),
           group.rows[wrong->place][0].item<std::int64_t>() + 1, wrong->eigenvalue));
     }
-    matrices_.push_back(at::stack(of_parts));
+    matrices_.push_back(nd::stack(of_parts));
   }
 }
 
-at::Tensor RelationshipSum::part_of_group(const SumPart& part,
-                                          const Group& group) const {
-  if (const at::Tensor* matrix = dense(part)) {
-    return matrix->detach().to(device(), at::kDouble).unsqueeze(0);
+Array RelationshipSum::part_of_group(const SumPart& part, const Group& group) const {
+  if (const Array* matrix = dense(part)) {
+    return matrix->detach().to(device(), nd::kDouble).unsqueeze(0);
   }
   const std::int64_t m = group.rows.size(1);
-  at::Tensor result = at::empty({group.rows.size(0), m, m}, at::kDouble);
+  Array result = nd::empty({group.rows.size(0), m, m}, nd::kDouble);
   double* out = result.data_ptr<double>();
   for (const std::int64_t component : group.components) {
     write_component(std::get<CompressedRows>(part), components(), component, kWho, out);
@@ -96,52 +95,49 @@ at::Tensor RelationshipSum::part_of_group(const SumPart& part,
   return result.to(device());
 }
 
-at::Tensor RelationshipSum::covariances(std::size_t group,
-                                        const at::Tensor& parameters) const {
-  const at::Tensor& matrices = matrices_[group];
-  at::Tensor result = at::mm(parameters.narrow(1, 1, part_count_), matrices.flatten(1))
-                          .view({parameters.size(0), matrices.size(1), matrices.size(2),
-                                 matrices.size(3)});
+Array RelationshipSum::covariances(std::size_t group, const Array& parameters) const {
+  const Array& matrices = matrices_[group];
+  Array result = nd::mm(parameters.narrow(1, 1, part_count_), matrices.flatten(1))
+                     .view({parameters.size(0), matrices.size(1), matrices.size(2),
+                            matrices.size(3)});
   result.diagonal(0, 2, 3).add_(parameters.narrow(1, 0, 1).unsqueeze(2));
   return result;
 }
 
-at::Tensor RelationshipSum::slopes(std::size_t group, const at::Tensor& /*parameters*/,
-                                   const at::Tensor& components,
-                                   const at::Tensor& x) const {
+Array RelationshipSum::slopes(std::size_t group, const Array& /*parameters*/,
+                              const Array& components, const Array& x) const {
   const bool are_all = !components.defined() || matrices_[group].size(1) == 1;
-  const at::Tensor matrices =
+  const Array matrices =
       are_all ? matrices_[group] : matrices_[group].index_select(1, components);
-  const at::Tensor own = x.diagonal(0, 2, 3).sum({1, 2}).unsqueeze(1);
-  return at::cat({own, at::mm(x.flatten(1), matrices.flatten(1).t())}, 1);
+  const Array own = x.diagonal(0, 2, 3).sum({1, 2}).unsqueeze(1);
+  return nd::cat({own, nd::mm(x.flatten(1), matrices.flatten(1).t())}, 1);
 }
 
-at::Tensor RelationshipSum::to_unconstrained(const at::Tensor& parameters) const {
-  return parameters.to(at::kDouble).clamp_min(kSmallestWeight).log();
+Array RelationshipSum::to_unconstrained(const Array& parameters) const {
+  return parameters.to(nd::kDouble).clamp_min(kSmallestWeight).log();
 }
 
-at::Tensor RelationshipSum::from_unconstrained(const at::Tensor& unconstrained) const {
-  return at::softmax(unconstrained.to(at::kDouble), 1).clamp_min(kSmallestWeight);
+Array RelationshipSum::from_unconstrained(const Array& unconstrained) const {
+  return nd::softmax(unconstrained.to(nd::kDouble), 1).clamp_min(kSmallestWeight);
 }
 
-at::Tensor RelationshipSum::unconstrained_gradient(const at::Tensor& parameters,
-                                                   const at::Tensor& gradient) const {
-  const at::Tensor mean = (parameters * gradient).sum(1, /*keepdim=*/true);
+Array RelationshipSum::unconstrained_gradient(const Array& parameters,
+                                              const Array& gradient) const {
+  const Array mean = (parameters * gradient).sum(1, /*keepdim=*/true);
   return parameters * (gradient - mean);
 }
 
-at::Tensor RelationshipSum::unconstrained_prior_gradient(
-    const at::Tensor& parameters) const {
+Array RelationshipSum::unconstrained_prior_gradient(const Array& parameters) const {
   return static_cast<double>(parameter_count()) * parameters - 1;
 }
 
-at::Tensor RelationshipSum::prior_objective(const at::Tensor& parameters) const {
+Array RelationshipSum::prior_objective(const Array& parameters) const {
   return -checked_parameters(parameters).log().sum(1);
 }
 
-at::Tensor RelationshipSum::default_parameters() const {
+Array RelationshipSum::default_parameters() const {
   const std::int64_t count = parameter_count();
-  return at::full({count}, 1 / static_cast<double>(count), at::kDouble);
+  return nd::full({count}, 1 / static_cast<double>(count), nd::kDouble);
 }
 
 }  // namespace kinflow

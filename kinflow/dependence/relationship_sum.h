@@ -6,12 +6,13 @@
 #include <variant>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/dense_law.h"
 
 namespace kinflow {
 
 /// One G: dense [n, n], or sparse with both triangles.
-using SumPart = std::variant<at::Tensor, CompressedRows>;
+using SumPart = std::variant<Array, CompressedRows>;
 
 struct RelationshipSumOptions {
   /// A component of more rows is refused: every new value of the weights costs a
@@ -42,32 +43,31 @@ class RelationshipSum final : public DenseLaw {
   std::string kind() const override { return "sum"; }
 
   /// The logarithms of the weights; back by a softmax, each weight at least 1e-9.
-  at::Tensor to_unconstrained(const at::Tensor& parameters) const override;
-  at::Tensor from_unconstrained(const at::Tensor& unconstrained) const override;
-  at::Tensor unconstrained_gradient(const at::Tensor& parameters,
-                                    const at::Tensor& gradient) const override;
+  Array to_unconstrained(const Array& parameters) const override;
+  Array from_unconstrained(const Array& unconstrained) const override;
+  Array unconstrained_gradient(const Array& parameters,
+                               const Array& gradient) const override;
   /// A Dirichlet(2, ..., 2) density of the weights.
-  at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
-  at::Tensor prior_objective(const at::Tensor& parameters) const override;
+  Array unconstrained_prior_gradient(const Array& parameters) const override;
+  Array prior_objective(const Array& parameters) const override;
   /// All weights but the first are 0.
   std::optional<std::int64_t> edges_of_independence() const override {
     return parameter_count() - 1;
   }
   /// Equal weights.
-  at::Tensor default_parameters() const override;
+  Array default_parameters() const override;
 
  protected:
-  at::Tensor covariances(std::size_t group,
-                         const at::Tensor& parameters) const override;
-  at::Tensor slopes(std::size_t group, const at::Tensor& parameters,
-                    const at::Tensor& components, const at::Tensor& x) const override;
+  Array covariances(std::size_t group, const Array& parameters) const override;
+  Array slopes(std::size_t group, const Array& parameters, const Array& components,
+               const Array& x) const override;
 
  private:
   /// One part's matrices of a group, [count, m, m].
-  at::Tensor part_of_group(const SumPart& part, const Group& group) const;
+  Array part_of_group(const SumPart& part, const Group& group) const;
 
   std::int64_t part_count_;
-  std::vector<at::Tensor> matrices_;  // of each group, [r, count, m, m]
+  std::vector<Array> matrices_;  // of each group, [r, count, m, m]
 };
 
 }  // namespace kinflow

@@ -1,8 +1,6 @@
 // Spectral decompositions of relationship matrices and of their factors.
 #include "kinflow/dependence/spectral_decomposition.h"
 
-#include <ATen/ATen.h>
-#include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <lapacke.h>
@@ -14,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/clock.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
@@ -56,40 +55,40 @@ void decompose_columns(lapack_int rows, double* matrix, double* eigenvalues) {
 }
 
 /// Eigenvalues [n] and eigenvectors, the columns of [n, n].
-std::pair<at::Tensor, at::Tensor> decompose_by_lapack(const at::Tensor& matrix) {
+std::pair<Array, Array> decompose_by_lapack(const Array& matrix) {
   const std::int64_t n = matrix.size(0);
   require_decomposable(n);
-  at::Tensor vectors = matrix.clone(at::MemoryFormat::Contiguous);
-  at::Tensor values = at::empty({n}, vectors.options());
+  Array vectors = matrix.clone(nd::MemoryFormat::Contiguous);
+  Array values = nd::empty({n}, vectors.options());
   decompose_columns(static_cast<lapack_int>(n), vectors.data_ptr<double>(),
                     values.data_ptr<double>());
-  // LAPACK's columns are the rows of a row-major tensor.
+  // LAPACK's columns are the rows of a row-major array.
   return {values, vectors.t()};
 }
 
 /// The same by the GPU's own solver.
-std::pair<at::Tensor, at::Tensor> decompose_on_device(const at::Tensor& matrix) {
+std::pair<Array, Array> decompose_on_device(const Array& matrix) {
   try {
-    const auto [values, vectors] = at::linalg_eigh(matrix, "U");
+    const auto [values, vectors] = nd::linalg_eigh(matrix, "U");
     return {values, vectors};
-  } catch (const c10::Error& error) {
+  } catch (const std::exception& error) {
     throw NumericalError(fmt::format(
         "[Relationship] the spectral decomposition on the GPU failed: {}; what needs "
         "no GPU: --device cpu",
-        error.what_without_backtrace()));
+        error.what()));
   }
 }
 
 /// The largest element of each eigenvector becomes positive, so that draws do not
 /// depend on the solver, but for repeated eigenvalues and elements of equal size.
-void choose_signs(at::Tensor& vectors) {
-  const at::Tensor is_negative = vectors.amax(0).lt(-vectors.amin(0));
-  vectors.mul_(1 - 2 * is_negative.to(at::kDouble));
+void choose_signs(Array& vectors) {
+  const Array is_negative = vectors.amax(0).lt(-vectors.amin(0));
+  vectors.mul_(1 - 2 * is_negative.to(nd::kDouble));
 }
 
 }  // namespace
 
-void check_relationship(const at::Tensor& relationship) {
+void check_relationship(const Array& relationship) {
   if (relationship.dim() != 2 || relationship.size(0) != relationship.size(1) ||
       relationship.size(0) == 0) {
     throw InputError(
@@ -98,7 +97,7 @@ void check_relationship(const at::Tensor& relationship) {
   }
   const std::int64_t n = relationship.size(0);
   require_lapack_rows(n);
-  const at::Tensor matrix = relationship.to(at::kCPU, at::kDouble).contiguous();
+  const Array matrix = relationship.to(nd::kCPU, nd::kDouble).contiguous();
   const double* values = matrix.data_ptr<double>();
   double largest = 0, worst = 0;
   std::int64_t worst_row = 0, worst_column = 0;
@@ -164,8 +163,8 @@ void require_decomposable(std::int64_t rows, const MemorySources& sources) {
                  kLighterWays, sources);
 }
 
-SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
-  const at::Tensor matrix = relationship.detach().to(at::kDouble);
+SpectralDecomposition decompose_relationship(const Array& relationship) {
+  const Array matrix = relationship.detach().to(nd::kDouble);
   check_relationship(matrix);
   auto [values, vectors] =
       matrix.is_cpu() ? decompose_by_lapack(matrix) : decompose_on_device(matrix);
@@ -181,15 +180,15 @@ SpectralDecomposition decompose_relationship(const at::Tensor& relationship) {
   return {vectors.contiguous(), values.clamp_min(0)};
 }
 
-SpectralDecomposition decompose_factor(const at::Tensor& factor) {
+SpectralDecomposition decompose_factor(const Array& factor) {
   if (factor.dim() != 2 || factor.size(0) == 0 || factor.size(1) == 0) {
     throw InputError(fmt::format(
         "[Relationship] expected a factor [n, k] with n, k >= 1, received [{}]",
         fmt::join(factor.sizes(), ", ")));
   }
-  const at::Tensor rows = factor.detach().to(at::kDouble);
-  if (const at::Tensor finite = rows.isfinite(); !finite.all().item<bool>()) {
-    const at::Tensor place = at::nonzero(finite.logical_not())[0];
+  const Array rows = factor.detach().to(nd::kDouble);
+  if (const Array finite = rows.isfinite(); !finite.all().item<bool>()) {
+    const Array place = nd::nonzero(finite.logical_not())[0];
     const auto row = place[0].item<std::int64_t>();
     const auto column = place[1].item<std::int64_t>();
     throw InputError(fmt::format(
@@ -197,29 +196,28 @@ SpectralDecomposition decompose_factor(const at::Tensor& factor) {
         "column {}",
         rows[row][column].item<double>(), row + 1, column + 1));
   }
-  const auto [basis, triangle] = at::linalg_qr(rows);
-  const auto [left, singular, right] = at::svd(triangle);
+  const auto [basis, triangle] = nd::linalg_qr(rows);
+  const auto [left, singular, right] = nd::svd(triangle);
   // Singular values decrease; those of a deficient factor are rounding of 0.
   const double smallest = singular[0].item<double>() *
                           static_cast<double>(std::max(rows.size(0), rows.size(1))) *
                           std::numeric_limits<double>::epsilon();
   const auto rank =
       std::max<std::int64_t>(1, (singular > smallest).sum().item<std::int64_t>());
-  return {at::mm(basis, left.narrow(1, 0, rank).flip(1)),
+  return {nd::mm(basis, left.narrow(1, 0, rank).flip(1)),
           singular.narrow(0, 0, rank).square().flip(0)};
 }
 
-std::optional<Indefinite> find_indefinite(const at::Tensor& matrices) {
+std::optional<Indefinite> find_indefinite(const Array& matrices) {
   // The trace is at most m times the largest eigenvalue: what it adds is rounding.
-  const at::Tensor diagonal = matrices.diagonal(0, 1, 2);
-  const at::Tensor rounding = kEigenvalueRounding * diagonal.sum(1, /*keepdim=*/true);
-  at::Tensor raised = matrices.clone();
+  const Array diagonal = matrices.diagonal(0, 1, 2);
+  const Array rounding = kEigenvalueRounding * diagonal.sum(1, /*keepdim=*/true);
+  Array raised = matrices.clone();
   raised.diagonal(0, 1, 2).add_(rounding);
-  const auto [factor, info] = at::linalg_cholesky_ex(raised);
-  const at::Tensor doubtful = at::nonzero(info).squeeze(1);
+  const auto [factor, info] = nd::linalg_cholesky_ex(raised);
+  const Array doubtful = nd::nonzero(info).squeeze(1);
   if (doubtful.size(0) == 0) return std::nullopt;
-  const at::Tensor values =
-      at::linalg_eigvalsh(matrices.index_select(0, doubtful)).cpu();
+  const Array values = nd::linalg_eigvalsh(matrices.index_select(0, doubtful)).cpu();
   const auto m = static_cast<double>(matrices.size(2));
   for (std::int64_t i = 0; i < values.size(0); ++i) {
     const double smallest = values[i][0].item<double>();

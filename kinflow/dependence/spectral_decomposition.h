@@ -1,11 +1,10 @@
 // Spectral decompositions of relationship matrices, complete or of low rank.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <optional>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/memory.h"
 
 namespace kinflow {
@@ -13,8 +12,8 @@ namespace kinflow {
 /// G = Q diag(eigenvalues) Q'. With k < n columns the other n - k eigenvalues of G are
 /// 0, and their eigenvectors are not kept.
 struct SpectralDecomposition {
-  at::Tensor eigenvectors;  ///< Q [n, k] float64, column j belongs to eigenvalue j
-  at::Tensor eigenvalues;   ///< [k] float64, increasing, none negative
+  Array eigenvectors;  ///< Q [n, k] float64, column j belongs to eigenvalue j
+  Array eigenvalues;   ///< [k] float64, increasing, none negative
 };
 
 /// Eigenvalues from minus this times n times the largest up to 0 are taken for 0.
@@ -26,7 +25,7 @@ inline constexpr double kAsymmetry = 1e-8;
 /// InputError where a matrix is not square, finite and symmetric, or has more rows than
 /// LAPACK's 32-bit sizes allow (32,766).
 /// @param relationship [n, n], floating
-void check_relationship(const at::Tensor& relationship);
+void check_relationship(const Array& relationship);
 
 /// Bytes that decompose_relationship() takes beside G at its peak: three n x n
 /// matrices, of which two are LAPACK's own.
@@ -52,14 +51,14 @@ void require_decomposable(std::int64_t rows, const MemorySources& sources = {});
 /// require_decomposable(). Of elements that differ by rounding, those on and above the
 /// diagonal count.
 /// @param relationship [n, n]
-SpectralDecomposition decompose_relationship(const at::Tensor& relationship);
+SpectralDecomposition decompose_relationship(const Array& relationship);
 
 /// Decomposes G = Z Z' from its factor, by a QR decomposition of Z and a singular value
 /// decomposition of the k x k triangle: O(n k^2) time, about three matrices of the size
 /// of Z; G is not formed. Keeps the columns whose singular value is more than rounding,
 /// at least one. InputError where the factor is empty or not finite.
 /// @param factor Z [n, k]
-SpectralDecomposition decompose_factor(const at::Tensor& factor);
+SpectralDecomposition decompose_factor(const Array& factor);
 
 /// A matrix that decompose_relationship() would refuse for a negative eigenvalue.
 struct Indefinite {
@@ -69,6 +68,6 @@ struct Indefinite {
 /// The first of some symmetric matrices that is not positive semidefinite. Mostly
 /// Cholesky factors decide, which is far cheaper than eigenvalues.
 /// @param matrices [count, m, m] float64
-std::optional<Indefinite> find_indefinite(const at::Tensor& matrices);
+std::optional<Indefinite> find_indefinite(const Array& matrices);
 
 }  // namespace kinflow

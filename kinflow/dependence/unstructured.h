@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/dependence.h"
 
 namespace kinflow {
@@ -28,45 +29,42 @@ class Unstructured final : public Dependence {
   std::int64_t parameter_count() const override { return rows_ * (rows_ + 1) / 2; }
   std::string kind() const override { return "unstructured"; }
 
-  at::Tensor log_det(const at::Tensor& parameters) const override;
-  at::Tensor precision_times(const at::Tensor& parameters,
-                             const at::Tensor& latents) const override;
-  at::Tensor quadratic(const at::Tensor& parameters,
-                       const at::Tensor& latents) const override;
-  at::Tensor parameter_gradient(const at::Tensor& parameters,
-                                const at::Tensor& latents) const override;
-  at::Tensor pairs_rows(const at::Tensor& parameters, const at::Tensor& rows,
-                        const at::Tensor& latents) const override;
-  at::Tensor pairs_parameter_gradient(const at::Tensor& parameters,
-                                      const at::Tensor& rows,
-                                      const at::Tensor& latents) const override;
+  Array log_det(const Array& parameters) const override;
+  Array precision_times(const Array& parameters, const Array& latents) const override;
+  Array quadratic(const Array& parameters, const Array& latents) const override;
+  Array parameter_gradient(const Array& parameters,
+                           const Array& latents) const override;
+  Array pairs_rows(const Array& parameters, const Array& rows,
+                   const Array& latents) const override;
+  Array pairs_parameter_gradient(const Array& parameters, const Array& rows,
+                                 const Array& latents) const override;
   std::unique_ptr<LatentMemory> make_memory() const override;
 
   /// The parameters themselves.
-  at::Tensor to_unconstrained(const at::Tensor& parameters) const override;
-  at::Tensor from_unconstrained(const at::Tensor& unconstrained) const override;
-  at::Tensor unconstrained_gradient(const at::Tensor& parameters,
-                                    const at::Tensor& gradient) const override;
+  Array to_unconstrained(const Array& parameters) const override;
+  Array from_unconstrained(const Array& unconstrained) const override;
+  Array unconstrained_gradient(const Array& parameters,
+                               const Array& gradient) const override;
   /// A standard normal density of every parameter.
-  at::Tensor unconstrained_prior_gradient(const at::Tensor& parameters) const override;
-  at::Tensor prior_objective(const at::Tensor& parameters) const override;
+  Array unconstrained_prior_gradient(const Array& parameters) const override;
+  Array prior_objective(const Array& parameters) const override;
   /// C = I is inside the range.
   std::optional<std::int64_t> edges_of_independence() const override { return {}; }
   /// C = I.
-  at::Tensor default_parameters() const override;
+  Array default_parameters() const override;
 
-  at::Tensor sample(const at::Tensor& parameters, std::int64_t columns,
-                    Random& random) const override;
-  at::Tensor covariance(const at::Tensor& parameters) const override;
+  Array sample(const Array& parameters, std::int64_t columns,
+               Random& random) const override;
+  Array covariance(const Array& parameters) const override;
 
  private:
   class Memory;
 
   /// L of every replica: [R, n, n].
-  at::Tensor factor(const at::Tensor& parameters) const;
+  Array factor(const Array& parameters) const;
   /// Gradient of the objective in the parameters from that of the trace's part in L.
-  at::Tensor to_parameters(const at::Tensor& factor, const at::Tensor& factor_gradient,
-                           std::int64_t columns) const;
+  Array to_parameters(const Array& factor, const Array& factor_gradient,
+                      std::int64_t columns) const;
 
   std::int64_t rows_;
 };

@@ -1,7 +1,7 @@
 // Frechet distance between two sets of features.
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include "kinflow/array/array.h"
 
 namespace kinflow {
 
@@ -13,6 +13,6 @@ namespace kinflow {
 /// @param first, second  [n, d] and [m, d], any floating dtype and device, n and m at
 ///     least 2; else, or with values that are not finite, InputError
 /// NumericalError where squares overflow.
-double frechet_distance(const at::Tensor& first, const at::Tensor& second);
+double frechet_distance(const Array& first, const Array& second);
 
 }  // namespace kinflow

@@ -2,12 +2,11 @@
 // known.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/images/image_set.h"
 #include "kinflow/train/images/image_model.h"
 
@@ -23,11 +22,11 @@ struct ImageDrawOptions {
 
 /// Latents of new people, [count, columns] float32; those of a smaller count are the
 /// first of a larger one.
-at::Tensor draw_latents(std::int64_t columns, const ImageDrawOptions& options);
+Array draw_latents(std::int64_t columns, const ImageDrawOptions& options);
 
 /// Images of new people, one of each: pixels [n, C, H, W] uint8 below 2^bits. Those of
 /// a smaller count are the first of a larger one.
-at::Tensor draw_images(const ImageModel& model, const ImageDrawOptions& options);
+Array draw_images(const ImageModel& model, const ImageDrawOptions& options);
 
 /// `count` further images of every person of a set, by the conditional law of their
 /// latents given those of the known images: pixels [people x count, C, H, W], person by
@@ -35,12 +34,12 @@ at::Tensor draw_images(const ImageModel& model, const ImageDrawOptions& options)
 /// of others the typical one; where latents have correlations of their own, these.
 /// InputError for a model that learned none.
 /// @param instead  a correlation in place of the learned ones; empty: none
-at::Tensor draw_images_given(const ImageModel& model, const ImageSet& known,
-                             const std::vector<double>& instead,
-                             const ImageDrawOptions& options);
+Array draw_images_given(const ImageModel& model, const ImageSet& known,
+                        const std::vector<double>& instead,
+                        const ImageDrawOptions& options);
 
 /// Pixels below 2^bits spread over 0 to 255, as files of images have them; reading them
 /// with as many bits gives them back.
-at::Tensor spread_to_eight_bits(const at::Tensor& pixels, std::int64_t bits);
+Array spread_to_eight_bits(const Array& pixels, std::int64_t bits);
 
 }  // namespace kinflow

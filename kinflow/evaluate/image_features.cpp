@@ -1,70 +1,76 @@
-// Checks of images, and their way through a feature map in batches.
+// Reading features that the user has computed.
 #include "kinflow/evaluate/image_features.h"
 
-#include <ATen/ATen.h>
-#include <ATen/Context.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <sstream>
-#include <vector>
+#include <cmath>
 
 #include "kinflow/core/error.h"
+#include "kinflow/core/memory.h"
+#include "kinflow/data/npy.h"
+#include "kinflow/evaluate/prd.h"
 
 namespace kinflow {
 namespace {
 
-void check_shape(const at::Tensor& images) {
-  if (images.dim() == 4 && images.size(0) > 0 &&
-      (images.size(1) == 1 || images.size(1) == 3) && images.size(2) > 0 &&
-      images.size(3) > 0 &&
-      (images.scalar_type() == at::kByte || images.is_floating_point())) {
-    return;
-  }
-  std::ostringstream found;
-  found << images.sizes() << ' ' << images.dtype();
-  throw InputError(fmt::format(
-      "[image features] expected images of shape [n, 1 or 3, H, W], uint8 or floating, "
-      "received {}",
-      found.str()));
-}
-
-// A batch of images as [b, 3, H, W] float32 from 0 to 1.
-at::Tensor prepare(const at::Tensor& images, std::int64_t first, at::Device device) {
-  const bool is_bytes = images.scalar_type() == at::kByte;
-  auto batch = images.detach().to(device, at::kFloat);
-  if (is_bytes) {
-    batch = batch / 255;
-  } else {
-    const auto is_good =
-        (batch >= 0).logical_and(batch <= 1).flatten(1).all(1).to(at::kCPU);
-    if (!is_good.all().item<bool>()) {
-      const auto bad =
-          is_good.logical_not().to(at::kLong).argmax().item<std::int64_t>();
+/// A file whose shape and type are right.
+struct FeatureFile {
+  explicit FeatureFile(const std::string& from) : path(from), reader(from) {
+    const auto& layout = reader.layout();
+    const auto& shape = layout.shape;
+    const bool is_floating = layout.dtype == "f4" || layout.dtype == "f8";
+    if (!is_floating || shape.size() != 2 || shape[0] < PrdOptions{}.clusters ||
+        shape[1] < 1) {
       throw InputError(fmt::format(
-          "[image features] expected pixels from 0 to 1, received image {} with others "
-          "(it has values from {:g} to {:g})",
-          first + bad + 1, batch[bad].min().item<double>(),
-          batch[bad].max().item<double>()));
+          "{}: expected float32 or float64 features of shape [n, d] with n at least {} "
+          "and d at least 1, found [{}] of {}",
+          path, PrdOptions{}.clusters, fmt::join(shape, ", "), layout.dtype));
     }
   }
-  return batch.expand({-1, 3, -1, -1}).contiguous();
+
+  std::int64_t rows() const { return reader.rows(); }
+  std::int64_t columns() const { return reader.layout().shape[1]; }
+
+  Array read() const {
+    const auto values = reader.read(0, rows());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (std::isfinite(values[i])) continue;
+      const auto d = static_cast<std::size_t>(columns());
+      throw InputError(
+          fmt::format("{}: expected finite features, found {} in row {}, column {}",
+                      path, values[i], i / d + 1, i % d + 1));
+    }
+    return nd::tensor(values, nd::kDouble).view({rows(), columns()});
+  }
+
+  std::string path;
+  NpyReader reader;
+};
+
+// Values as they are read and kept, and the matrices of a Frechet distance.
+void check_memory(const FeatureFile& real, const FeatureFile& generated) {
+  const auto n = static_cast<double>(real.rows() + generated.rows());
+  const auto d = static_cast<double>(real.columns());
+  require_memory(sizeof(double) * (3 * n * d + 8 * d * d), real.path + ":",
+                 fmt::format("distances between {} columns", real.columns()),
+                 "fewer columns need less");
 }
 
 }  // namespace
 
-at::Tensor ImageFeatures::of(const at::Tensor& images) const {
-  check_shape(images);
-  const c10::NoGradGuard no_grad;
-  const at::NoTF32Guard full_precision;
-  std::vector<at::Tensor> features;
-  for (std::int64_t first = 0; first < images.size(0); first += batch_) {
-    const auto count = std::min(batch_, images.size(0) - first);
-    features.push_back(
-        of_batch(prepare(images.narrow(0, first, count), first, device_)));
+ImageFeatures read_features(const std::string& of_real,
+                            const std::string& of_generated) {
+  const FeatureFile real(of_real), generated(of_generated);
+  if (real.columns() != generated.columns()) {
+    throw InputError(fmt::format("{}: expected {} columns, as in {}, found {}",
+                                 of_generated, real.columns(), of_real,
+                                 generated.columns()));
   }
-  return at::cat(features);
+  check_memory(real, generated);
+  return {.name = fmt::format("{} and {}", of_real, of_generated),
+          .real = real.read(),
+          .generated = generated.read()};
 }
 
 }  // namespace kinflow

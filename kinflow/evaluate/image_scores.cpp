@@ -1,18 +1,18 @@
 // Puts likelihood, Frechet distance and precision-recall curves of images together.
 #include "kinflow/evaluate/image_scores.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <sstream>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/core/error.h"
 #include "kinflow/evaluate/frechet.h"
 
 namespace kinflow {
 
-ImageLikelihood image_likelihood(const at::Tensor& log_density_nats,
+ImageLikelihood image_likelihood(const Array& log_density_nats,
                                  std::int64_t dimensions) {
   if (log_density_nats.dim() != 1 || log_density_nats.size(0) < 1 || dimensions < 1) {
     std::ostringstream shape;
@@ -22,13 +22,13 @@ ImageLikelihood image_likelihood(const at::Tensor& log_density_nats,
         "one value, received shape {} and {} values",
         shape.str(), dimensions));
   }
-  const auto density = log_density_nats.to(at::kCPU, at::kDouble);
-  const auto bad = at::isfinite(density).logical_not();
+  const auto density = log_density_nats.to(nd::kCPU, nd::kDouble);
+  const auto bad = nd::isfinite(density).logical_not();
   if (bad.any().item<bool>()) {
     throw NumericalError(
         fmt::format("the density of image {} is not finite: is it far outside the "
                     "training data?",
-                    bad.to(at::kLong).argmax().item<std::int64_t>() + 1));
+                    bad.to(nd::kLong).argmax().item<std::int64_t>() + 1));
   }
   const double mean = density.mean().item<double>();
   return {.images = density.size(0),
@@ -36,25 +36,15 @@ ImageLikelihood image_likelihood(const at::Tensor& log_density_nats,
           .bits_per_dimension = bits_per_dimension(mean, dimensions)};
 }
 
-ImageDistances image_distances(const at::Tensor& real, const at::Tensor& generated,
-                               const ImageFeatures& features,
+ImageDistances image_distances(const ImageFeatures& features,
                                const PrdOptions& options) {
-  if (real.dim() == 4 && generated.dim() == 4 &&
-      real.sizes().slice(1) != generated.sizes().slice(1)) {
-    std::ostringstream shapes;
-    shapes << real.sizes().slice(1) << " and " << generated.sizes().slice(1);
-    throw InputError(fmt::format(
-        "[image_distances] expected real and generated images of the same channels, "
-        "height and width, received {}",
-        shapes.str()));
-  }
-  const auto of_real = features.of(real), of_generated = features.of(generated);
-  ImageDistances result{.features = features.name(),
-                        .real_images = real.size(0),
-                        .generated_images = generated.size(0),
-                        .frechet = frechet_distance(of_real, of_generated),
-                        .prd_curve = precision_recall(of_real, of_generated, options),
-                        .prd = {}};
+  ImageDistances result{
+      .features = features.name,
+      .real_images = features.real.size(0),
+      .generated_images = features.generated.size(0),
+      .frechet = frechet_distance(features.real, features.generated),
+      .prd_curve = precision_recall(features.real, features.generated, options),
+      .prd = {}};
   result.prd = prd_scores(result.prd_curve);
   return result;
 }

@@ -2,12 +2,11 @@
 // ones.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "kinflow/array/array.h"
 #include "kinflow/evaluate/image_features.h"
 #include "kinflow/evaluate/prd.h"
 
@@ -42,14 +41,13 @@ struct ImageScores {
 /// @param log_density_nats  [n] floating, n at least 1; else InputError. NumericalError
 ///     that names the first image whose density is not finite.
 /// @param dimensions  channels x height x width
-ImageLikelihood image_likelihood(const at::Tensor& log_density_nats,
+ImageLikelihood image_likelihood(const Array& log_density_nats,
                                  std::int64_t dimensions);
 
 /// Frechet distance and precision-recall curve between two sets of images.
-/// @param real, generated  as ImageFeatures::of() takes them, of the same size, and
-///     each at least as many as clusters of the curve; else InputError
-ImageDistances image_distances(const at::Tensor& real, const at::Tensor& generated,
-                               const ImageFeatures& features,
+/// @param features  of each set at least as many as clusters of the curve; else
+///     InputError
+ImageDistances image_distances(const ImageFeatures& features,
                                const PrdOptions& options = {});
 
 }  // namespace kinflow

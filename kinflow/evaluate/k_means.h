@@ -1,9 +1,9 @@
 // Clusters of points by k-means.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
+
+#include "kinflow/array/array.h"
 
 namespace kinflow {
 
@@ -17,8 +17,8 @@ struct KMeansOptions {
 };
 
 struct KMeansResult {
-  at::Tensor cluster;  ///< [n] int64 on the CPU, 0 to clusters - 1
-  double spread = 0;   ///< sum of squared distances to the centres of their clusters
+  Array cluster;      ///< [n] int64 on the CPU, 0 to clusters - 1
+  double spread = 0;  ///< sum of squared distances to the centres of their clusters
 };
 
 /// Lloyd's rounds from k-means++ starts, until spread falls by less than 1e-5 of
@@ -26,6 +26,6 @@ struct KMeansResult {
 /// its centre. The same points, options and device give the same clusters.
 /// @param points  [n, d] finite, n at least `clusters`; computed in float32 on their
 ///     device
-KMeansResult k_means(const at::Tensor& points, const KMeansOptions& options = {});
+KMeansResult k_means(const Array& points, const KMeansOptions& options = {});
 
 }  // namespace kinflow

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "kinflow/array/array.h"
 #include "kinflow/evaluate/row_law.h"
 #include "kinflow/train/model.h"
 #include "kinflow/train/table_rows.h"
@@ -19,7 +20,7 @@ struct Likelihood {
   double standard_error_nats = std::numeric_limits<double>::quiet_NaN();
   double bits_per_dimension = 0;
   /// [rows] float64, of single rows; undefined where they were not kept.
-  at::Tensor row_log_density_nats;
+  Array row_log_density_nats;
   /// log p of all rows together under the learned dependence, where one was given.
   std::optional<double> joint_log_density_nats;
 };
@@ -31,14 +32,14 @@ struct RunningMean {
   double mean = 0;
   double squares = 0;
 
-  void add(const at::Tensor& values);
+  void add(const Array& values);
 };
 
 /// The measures that follow from the mean of the rows' log-densities.
 Likelihood likelihood_of(const RunningMean& log_density, std::int64_t columns);
 
 /// NumericalError that names the first row whose density is not finite.
-void check_finite_density(const at::Tensor& density, const TableRows& rows);
+void check_finite_density(const Array& density, const TableRows& rows);
 
 /// Scores rows under the mixture of the model's members, and all of them together under
 /// the mixture of the members' joint laws, where these are given. Blocks are drawn from
@@ -52,13 +53,12 @@ Likelihood evaluate_likelihood(const Model& model, const TableRows& rows,
 /// @param laws  of the observed rows, followed by others
 /// @param observed_laws  of the observed rows alone; null where there are none, which
 ///     costs a matrix of all rows
-at::Tensor member_log_weights(const LatentResult& observed, const RowLaws& laws,
-                              const RowLaws* observed_laws);
+Array member_log_weights(const LatentResult& observed, const RowLaws& laws,
+                         const RowLaws* observed_laws);
 
 /// The same for every block of laws of blocks, by its own observed rows: [K, B].
 /// @param observed  the first rows of the laws
-at::Tensor member_log_weights_by_block(const LatentResult& observed,
-                                       const RowLaws& laws);
+Array member_log_weights_by_block(const LatentResult& observed, const RowLaws& laws);
 
 /// Scores rows given observed ones: single rows given all observed rows, and all rows
 /// together given these. Members count by their weights given the observed rows, in

@@ -1,11 +1,10 @@
 // Columns that are copied, and results put beside them.
 #include "kinflow/evaluate/output_rows.h"
 
-#include <ATen/ATen.h>
-
 #include <limits>
 #include <set>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
 
@@ -34,11 +33,11 @@ std::vector<TextColumn> copied_columns(const Table& table,
   return columns;
 }
 
-at::Tensor in_places_of_table(const at::Tensor& results, const TableRows& rows) {
+Array in_places_of_table(const Array& results, const TableRows& rows) {
   if (results.size(0) == rows.table_rows) return results;
-  auto all = at::full({rows.table_rows, results.size(1)},
+  auto all = nd::full({rows.table_rows, results.size(1)},
                       std::numeric_limits<double>::quiet_NaN(), results.options());
-  all.index_copy_(0, at::tensor(rows.kept_rows, at::kLong), results);
+  all.index_copy_(0, nd::tensor(rows.kept_rows, nd::kLong), results);
   return all;
 }
 

@@ -1,11 +1,10 @@
 // Tables of results, with a row for each row of the table that was read.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/data/table.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/train/table_rows.h"
@@ -25,6 +24,6 @@ std::vector<TextColumn> copied_columns(const Table& table,
 
 /// Results [kept, columns] of rows in the places of all rows of their table, NaN in
 /// those that were dropped: [table_rows, columns].
-at::Tensor in_places_of_table(const at::Tensor& results, const TableRows& rows);
+Array in_places_of_table(const Array& results, const TableRows& rows);
 
 }  // namespace kinflow

@@ -1,7 +1,6 @@
 // Curves of precision and recall from histograms over clusters.
 #include "kinflow/evaluate/prd.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/evaluate/k_means.h"
@@ -37,10 +37,9 @@ double slope_at(std::int64_t index, std::int64_t angles) {
       std::lerp(kSmallestAngle, std::numbers::pi / 2 - kSmallestAngle, part));
 }
 
-void check_features(const at::Tensor& features, const char* which,
-                    std::int64_t least_rows) {
+void check_features(const Array& features, const char* which, std::int64_t least_rows) {
   if (features.dim() == 2 && features.size(0) >= least_rows &&
-      at::isfinite(features).all().item<bool>()) {
+      nd::isfinite(features).all().item<bool>()) {
     return;
   }
   throw InputError(fmt::format(
@@ -50,24 +49,24 @@ void check_features(const at::Tensor& features, const char* which,
 }
 
 // `count` rows; a random part where there are more.
-at::Tensor some_rows(const at::Tensor& features, std::int64_t count, Random& random) {
+Array some_rows(const Array& features, std::int64_t count, Random& random) {
   if (features.size(0) == count) return features;
   auto order = random.permutation(features.size(0));
   order.resize(static_cast<std::size_t>(count));
-  return features.index_select(0, at::tensor(order, at::kLong).to(features.device()));
+  return features.index_select(0, nd::tensor(order, nd::kLong).to(features.device()));
 }
 
-std::vector<double> histogram_of(const at::Tensor& cluster, std::int64_t clusters) {
-  const auto counts = at::bincount(cluster, {}, clusters).to(at::kDouble).contiguous();
+std::vector<double> histogram_of(const Array& cluster, std::int64_t clusters) {
+  const auto counts = nd::bincount(cluster, {}, clusters).to(nd::kDouble).contiguous();
   return {counts.data_ptr<double>(), counts.data_ptr<double>() + clusters};
 }
 
-PrdCurve curve_of_clustering(const at::Tensor& real, const at::Tensor& generated,
+PrdCurve curve_of_clustering(const Array& real, const Array& generated,
                              const PrdOptions& options, std::int64_t clustering) {
   const auto count = std::min(real.size(0), generated.size(0));
   Random random(options.seed, stream(Purpose::subsets, clustering));
   const auto clusters = k_means(
-      at::cat({some_rows(real, count, random), some_rows(generated, count, random)}),
+      nd::cat({some_rows(real, count, random), some_rows(generated, count, random)}),
       {.clusters = options.clusters,
        .restarts = options.restarts,
        .seed = options.seed,
@@ -125,7 +124,7 @@ PrdScores prd_scores(const PrdCurve& curve) {
           .f_one_4th = best_f_score(curve, 1.0 / 4)};
 }
 
-PrdCurve precision_recall(const at::Tensor& real, const at::Tensor& generated,
+PrdCurve precision_recall(const Array& real, const Array& generated,
                           const PrdOptions& options) {
   check_features(real, "real", options.clusters);
   check_features(generated, "generated", options.clusters);

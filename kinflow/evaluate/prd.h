@@ -1,10 +1,10 @@
 // Precision and recall of a distribution against another (Sajjadi et al. 2018).
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
+
+#include "kinflow/array/array.h"
 
 namespace kinflow {
 
@@ -49,7 +49,7 @@ PrdScores prd_scores(const PrdCurve& curve);
 /// clusters, and the mean of the curves of several clusterings.
 /// @param real, generated  [n, d] and [m, d] on one device, finite, n and m at least
 ///     `clusters`; else InputError
-PrdCurve precision_recall(const at::Tensor& real, const at::Tensor& generated,
+PrdCurve precision_recall(const Array& real, const Array& generated,
                           const PrdOptions& options = {});
 
 }  // namespace kinflow

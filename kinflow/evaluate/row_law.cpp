@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
 #include "kinflow/core/log.h"
@@ -86,7 +87,7 @@ RowLaws make_row_laws(const Model& model, const DependenceRequest& request,
     auto& law = law_of_decay[has_own_decay ? own.time_decay.front() : 0];
     if (law == nullptr) {
       law = make_law(own, has_own_decay ? relations : std::move(relations), columns,
-                     at::kCPU, logger);
+                     nd::kCPU, logger);
     }
     laws.push_back(
         {.law = law,

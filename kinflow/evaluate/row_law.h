@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/dependence.h"
 #include "kinflow/train/model.h"
 #include "kinflow/train/row_relations.h"
@@ -24,7 +25,7 @@ MinusNineRule minus_nine_for(const Model& model, std::optional<MinusNine> asked)
 /// A structure over rows, with its parameters.
 struct RowLaw {
   std::shared_ptr<const Dependence> law;
-  at::Tensor parameters;  ///< [k]
+  Array parameters;  ///< [k]
 };
 
 /// The laws of the same rows under the members of a model, in their order.

@@ -1,10 +1,9 @@
 // Means and deviations that a model keeps.
 #include "kinflow/evaluate/scale_of_rows.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/log.h"
 #include "kinflow/data/categories.h"
 
@@ -14,8 +13,8 @@ namespace {
 std::vector<UsualColumn> usual_columns(const Standardization& standardization,
                                        const std::vector<std::string>& names) {
   std::vector<UsualColumn> columns;
-  const auto mean = standardization.mean.to(at::kCPU);
-  const auto deviation = standardization.deviation.to(at::kCPU);
+  const auto mean = standardization.mean.to(nd::kCPU);
+  const auto deviation = standardization.deviation.to(nd::kCPU);
   const bool is_none =
       (mean == 0).all().item<bool>() && (deviation == 1).all().item<bool>();
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -27,7 +26,7 @@ std::vector<UsualColumn> usual_columns(const Standardization& standardization,
   return columns;
 }
 
-ColumnsView view_of(const at::Tensor& rows) {
+ColumnsView view_of(const Array& rows) {
   return {.source = {},
           .names = {},
           .rows = rows.size(0),

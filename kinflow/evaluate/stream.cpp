@@ -1,8 +1,6 @@
 // Pieces of tables through the flow, in order.
 #include "kinflow/evaluate/stream.h"
 
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
@@ -48,8 +47,8 @@ void check_not_stopped(const StreamOptions& options, const std::string& job) {
 
 // Latents [n, p] of draws, and the members of the model that they come from [n].
 struct DrawnRows {
-  at::Tensor latents = {};
-  at::Tensor source = {};
+  Array latents = {};
+  Array source = {};
 };
 
 // A piece of a table, and how far the file is read with it.
@@ -64,7 +63,7 @@ struct Computed {
   std::string formatted = {};    // for the output
   std::string pheno_lines = {};  // for a file of phenotypes
   PhenotypeRows phenotypes = {};
-  at::Tensor log_density = {};           // of its rows, where that was the work
+  Array log_density = {};                // of its rows, where that was the work
   std::vector<ColumnBeside> scale = {};  // of its columns, beside the model's
   std::int64_t rows = 0;                 // that were left
   std::int64_t dropped_rows = 0;
@@ -140,7 +139,7 @@ class TableStream {
   std::int64_t rows_ = 0, dropped_rows_ = 0;
 };
 
-std::span<const double> numbers_of(const at::Tensor& contiguous) {
+std::span<const double> numbers_of(const Array& contiguous) {
   return {contiguous.data_ptr<double>(), static_cast<std::size_t>(contiguous.numel())};
 }
 
@@ -187,7 +186,7 @@ std::vector<std::string> id_columns(const Table& header,
 }
 
 PhenotypeRows phenotype_rows(const Table& table, TableRows& rows,
-                             const at::Tensor& latents) {
+                             const Array& latents) {
   PhenotypeRows result{
       .source = table.source(), .ids = std::move(rows.ids), .lines = {}, .values = {}};
   for (const auto row : rows.kept_rows) result.lines.push_back(table.line_of_row(row));
@@ -196,10 +195,10 @@ PhenotypeRows phenotype_rows(const Table& table, TableRows& rows,
   return result;
 }
 
-void check_finite(const at::Tensor& result, const Table& table, const TableRows& rows) {
-  const auto bad = at::isfinite(result).all(1).logical_not();
+void check_finite(const Array& result, const Table& table, const TableRows& rows) {
+  const auto bad = nd::isfinite(result).all(1).logical_not();
   if (!bad.any().item<bool>()) return;
-  const auto first = bad.to(at::kLong).argmax().item<std::int64_t>();
+  const auto first = bad.to(nd::kLong).argmax().item<std::int64_t>();
   const auto row = rows.kept_rows[static_cast<std::size_t>(first)];
   throw NumericalError(fmt::format(
       "{}:{}: the transformed row is not finite: is it far outside the training data?",
@@ -221,9 +220,9 @@ class Draws {
         members_(model.row_members()) {}
 
   DrawnRows next(std::int64_t rows) {
-    DrawnRows drawn{.latents = Independent(rows).sample(at::empty({0}, at::kDouble),
+    DrawnRows drawn{.latents = Independent(rows).sample(nd::empty({0}, nd::kDouble),
                                                         columns_, latents_),
-                    .source = at::zeros({rows}, at::kLong)};
+                    .source = nd::zeros({rows}, nd::kLong)};
     const auto members = static_cast<std::int64_t>(members_.size());
     auto* source = drawn.source.data_ptr<std::int64_t>();
     for (std::int64_t i = 0; members > 1 && i < rows; ++i) {
@@ -233,10 +232,10 @@ class Draws {
   }
 
   // Draws mapped to data, which must be finite.
-  at::Tensor data(const DrawnRows& drawn, const at::Tensor& context) const {
+  Array data(const DrawnRows& drawn, const Array& context) const {
     const auto result =
         data_of_members(members_, drawn.source, drawn.latents, context).contiguous();
-    if (!at::isfinite(result).all().item<bool>()) {
+    if (!nd::isfinite(result).all().item<bool>()) {
       throw NumericalError("sample: a drawn row is not finite");
     }
     return result;
@@ -368,7 +367,7 @@ void transform_table(const Model& mixture, const TransformRequest& request,
         const std::int64_t count = rows.data.size(0);
         Computed computed{.rows = count, .dropped_rows = rows.table_rows - count};
         if (!request.inverse) computed.scale = scale.compare(rows);
-        auto result = at::empty({0, rows.data.size(1)}, at::kDouble);
+        auto result = nd::empty({0, rows.data.size(1)}, nd::kDouble);
         if (count > 0) {
           result = (request.inverse ? model.from_latent(rows.data, rows.context)
                                     : model.to_latent(rows.data, rows.context).latents)
@@ -416,7 +415,7 @@ Likelihood score_table(const Model& model, const ScoreRequest& request,
       [&](const Piece& piece) {
         const auto rows = read_rows(piece.table, choice);
         const std::int64_t count = rows.data.size(0);
-        Computed computed{.log_density = at::empty({0}, at::kDouble),
+        Computed computed{.log_density = nd::empty({0}, nd::kDouble),
                           .scale = scale.compare(rows),
                           .rows = count,
                           .dropped_rows = rows.table_rows - count};

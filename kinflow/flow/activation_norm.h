@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/layer.h"
 
 namespace kinflow {
@@ -12,15 +13,13 @@ namespace kinflow {
 class ActivationNorm final : public Layer {
  public:
   ActivationNorm(std::int64_t replicas, std::int64_t dimension);
-  LatentResult to_latent(const at::Tensor& data,
-                         const at::Tensor& context) const override;
-  at::Tensor from_latent(const at::Tensor& latents,
-                         const at::Tensor& context) const override;
+  LatentResult to_latent(const Array& data, const Array& context) const override;
+  Array from_latent(const Array& latents, const Array& context) const override;
   void visit_parameters(const ParameterVisitor& visit) override;
 
  private:
-  at::Tensor log_scale_;  // [R, 1, p]
-  at::Tensor shift_;      // [R, 1, p]
+  Array log_scale_;  // [R, 1, p]
+  Array shift_;      // [R, 1, p]
 };
 
 }  // namespace kinflow

@@ -2,11 +2,10 @@
 // ones.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/layer.h"
 
 namespace kinflow {
@@ -17,13 +16,13 @@ namespace kinflow {
 /// of a few families are worth a few rows. Independent rows, though fewer and used for
 /// nothing else but to choose among flows, tell these 2 p numbers well.
 struct Calibration {
-  at::Tensor mean;       ///< [R, p] float64
-  at::Tensor deviation;  ///< [R, p] float64, positive
+  Array mean;       ///< [R, p] float64
+  Array deviation;  ///< [R, p] float64, positive
 
   /// Calibrated latents [R, n, p] and log-determinants [R, n], float64.
   LatentResult apply(const LatentResult& result) const;
   /// Latents of the flow from calibrated ones, [R, n, p] float64.
-  at::Tensor undo(const at::Tensor& calibrated) const;
+  Array undo(const Array& calibrated) const;
   /// Those of some of the replicas, in the order given, on the CPU.
   Calibration of_replicas(const std::vector<std::int64_t>& replicas) const;
 };
@@ -33,7 +32,6 @@ struct Calibration {
 /// independent rows as they are worth.
 /// @param latents  [R, m, p], of independent rows
 /// @param training_information  1' C^-1 1 of each replica, at least 0, [R] float64
-Calibration calibrate(const at::Tensor& latents,
-                      const at::Tensor& training_information);
+Calibration calibrate(const Array& latents, const Array& training_information);
 
 }  // namespace kinflow

@@ -1,17 +1,16 @@
 // Initialisation and evaluation of the conditioner network.
 #include "kinflow/flow/conditioner.h"
 
-#include <ATen/ATen.h>
-
 #include <cmath>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 
 namespace kinflow {
 namespace {
 
-at::Tensor uniform(at::IntArrayRef shape, double limit, std::vector<Random>& random) {
-  auto values = at::empty(shape, at::kDouble);
+Array uniform(nd::IntArrayRef shape, double limit, std::vector<Random>& random) {
+  auto values = nd::empty(shape, nd::kDouble);
   const std::int64_t per_replica = values.numel() / shape[0];
   auto* out = values.data_ptr<double>();
   for (auto& replica : random) {
@@ -32,7 +31,7 @@ Conditioner::Conditioner(std::int64_t inputs, const std::vector<std::int64_t>& h
   std::vector<Random> random;
   for (const auto seed : seeds) random.emplace_back(seed, stream);
   if (inputs == 0) {
-    biases_.push_back(at::zeros({replicas, 1, outputs}, at::kDouble));
+    biases_.push_back(nd::zeros({replicas, 1, outputs}, nd::kDouble));
     return;
   }
   std::int64_t width = inputs;
@@ -47,12 +46,12 @@ Conditioner::Conditioner(std::int64_t inputs, const std::vector<std::int64_t>& h
   }
 }
 
-at::Tensor Conditioner::operator()(const at::Tensor& inputs) const {
+Array Conditioner::operator()(const Array& inputs) const {
   if (weights_.empty()) return biases_.front();
   auto values = inputs;
   for (std::size_t layer = 0; layer < weights_.size(); ++layer) {
-    if (layer > 0) values = at::silu(values);
-    values = at::baddbmm(biases_[layer], values, weights_[layer]);
+    if (layer > 0) values = nd::silu(values);
+    values = nd::baddbmm(biases_[layer], values, weights_[layer]);
   }
   return values;
 }

@@ -2,12 +2,11 @@
 // parameters of a coupling layer.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/layer.h"
 
 namespace kinflow {
@@ -26,12 +25,12 @@ class Conditioner {
               const std::vector<std::uint64_t>& seeds, std::uint64_t stream);
 
   /// [R, b, in] -> [R, b, out]; with no inputs [R, 1, out], to be broadcast.
-  at::Tensor operator()(const at::Tensor& inputs) const;
+  Array operator()(const Array& inputs) const;
   void visit_parameters(const std::string& prefix, const ParameterVisitor& visit);
 
  private:
-  std::vector<at::Tensor> weights_;
-  std::vector<at::Tensor> biases_;
+  std::vector<Array> weights_;
+  std::vector<Array> biases_;
 };
 
 }  // namespace kinflow

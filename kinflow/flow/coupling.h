@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/conditioner.h"
 #include "kinflow/flow/coupling_columns.h"
 #include "kinflow/flow/layer.h"
@@ -22,10 +23,8 @@ class Coupling : public Layer {
     std::uint64_t stream = 0;          ///< differs from layer to layer
   };
 
-  LatentResult to_latent(const at::Tensor& data,
-                         const at::Tensor& context) const override;
-  at::Tensor from_latent(const at::Tensor& latents,
-                         const at::Tensor& context) const override;
+  LatentResult to_latent(const Array& data, const Array& context) const override;
+  Array from_latent(const Array& latents, const Array& context) const override;
   void visit_parameters(const ParameterVisitor& visit) override;
 
  protected:
@@ -33,23 +32,22 @@ class Coupling : public Layer {
            const Network& network);
 
   /// The columns' map. Columns are [R, b, d], parameters [R, b or 1, d, k].
-  virtual ElementwiseResult map(const at::Tensor& columns,
-                                const at::Tensor& parameters) const = 0;
-  virtual at::Tensor unmap(const at::Tensor& columns,
-                           const at::Tensor& parameters) const = 0;
+  virtual ElementwiseResult map(const Array& columns,
+                                const Array& parameters) const = 0;
+  virtual Array unmap(const Array& columns, const Array& parameters) const = 0;
   /// What the conditioner sees of the unchanged columns.
-  virtual at::Tensor steering(const at::Tensor& columns) const { return columns; }
+  virtual Array steering(const Array& columns) const { return columns; }
 
  private:
   struct Parts {
-    at::Tensor unchanged, mapped;
+    Array unchanged, mapped;
   };
-  Parts split(const at::Tensor& rows) const;
-  at::Tensor join(const at::Tensor& unchanged, const at::Tensor& mapped) const;
-  at::Tensor parameters(const at::Tensor& unchanged, const at::Tensor& context) const;
+  Parts split(const Array& rows) const;
+  Array join(const Array& unchanged, const Array& mapped) const;
+  Array parameters(const Array& unchanged, const Array& context) const;
 
   CouplingColumns columns_;
-  at::Tensor order_, inverse_order_;  // undefined without a permutation
+  Array order_, inverse_order_;  // undefined without a permutation
   std::int64_t mapped_;
   std::int64_t parameters_per_column_;
   Conditioner conditioner_;
@@ -62,12 +60,10 @@ class SplineCoupling final : public Coupling {
                  const Network& network);
 
  protected:
-  ElementwiseResult map(const at::Tensor& columns,
-                        const at::Tensor& parameters) const override;
-  at::Tensor unmap(const at::Tensor& columns,
-                   const at::Tensor& parameters) const override;
+  ElementwiseResult map(const Array& columns, const Array& parameters) const override;
+  Array unmap(const Array& columns, const Array& parameters) const override;
   /// Clamped to the bound: a far outlier cannot drive the network's weights.
-  at::Tensor steering(const at::Tensor& columns) const override;
+  Array steering(const Array& columns) const override;
 
  private:
   double bound_;
@@ -79,10 +75,8 @@ class AffineCoupling final : public Coupling {
   AffineCoupling(CouplingColumns columns, const Network& network);
 
  protected:
-  ElementwiseResult map(const at::Tensor& columns,
-                        const at::Tensor& parameters) const override;
-  at::Tensor unmap(const at::Tensor& columns,
-                   const at::Tensor& parameters) const override;
+  ElementwiseResult map(const Array& columns, const Array& parameters) const override;
+  Array unmap(const Array& columns, const Array& parameters) const override;
 };
 
 }  // namespace kinflow

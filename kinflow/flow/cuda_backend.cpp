@@ -1,7 +1,6 @@
-// Tensors handed to the fused CUDA kernels, on the thread's current stream.
+// Arrays handed to the fused CUDA kernels, on the thread's current stream.
 #include "kinflow/flow/cuda_backend.h"
 
-#include <ATen/ATen.h>
 #include <c10/cuda/CUDAStream.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +10,7 @@
 #include <mutex>
 #include <string>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/fused_cuda.h"
 
 namespace kinflow {
@@ -27,7 +27,7 @@ constexpr std::size_t kMostKept = 64;
 std::shared_ptr<const FusedFlowCuda> kernels_for(const Flow& flow) {
   const auto& options = flow.options();
   const auto plan = make_plan(options);
-  if (flow.values().scalar_type() != at::kFloat || !FusedFlowCuda::fits(plan) ||
+  if (flow.values().scalar_type() != nd::kFloat || !FusedFlowCuda::fits(plan) ||
       !cuda_kernels_run()) {
     return nullptr;
   }
@@ -47,52 +47,51 @@ std::shared_ptr<const FusedFlowCuda> kernels_for(const Flow& flow) {
   return kernels;
 }
 
-FusedFlowCuda::Rows rows_of(const at::Tensor& data, const at::Tensor& context) {
+FusedFlowCuda::Rows rows_of(const Array& data, const Array& context) {
   return {.count = data.size(0),
           .data = data.data_ptr<float>(),
           .context = context.defined() ? context.data_ptr<float>() : nullptr};
 }
 
-at::Tensor contiguous(const at::Tensor& tensor) {
+Array contiguous(const Array& tensor) {
   return tensor.defined() ? tensor.contiguous() : tensor;
 }
 
 }  // namespace
 
-std::optional<LatentResult> latents_by_cuda(const Flow& flow, const at::Tensor& data,
-                                            const at::Tensor& context) {
+std::optional<LatentResult> latents_by_cuda(const Flow& flow, const Array& data,
+                                            const Array& context) {
   const auto kernels = kernels_for(flow);
   if (!kernels) return {};
   const auto rows = data.contiguous(), steering = contiguous(context);
   LatentResult result{
       .latents =
-          at::empty({flow.replicas(), rows.size(0), rows.size(1)}, rows.options()),
-      .log_abs_det = at::empty({flow.replicas(), rows.size(0)}, rows.options())};
+          nd::empty({flow.replicas(), rows.size(0), rows.size(1)}, rows.options()),
+      .log_abs_det = nd::empty({flow.replicas(), rows.size(0)}, rows.options())};
   kernels->to_latent(rows_of(rows, steering), flow.replicas(),
                      flow.values().data_ptr<float>(), result.latents.data_ptr<float>(),
                      result.log_abs_det.data_ptr<float>(), current_stream());
   return result;
 }
 
-std::optional<at::Tensor> row_log_density_by_cuda(const Flow& flow,
-                                                  const at::Tensor& data,
-                                                  const at::Tensor& context) {
+std::optional<Array> row_log_density_by_cuda(const Flow& flow, const Array& data,
+                                             const Array& context) {
   const auto kernels = kernels_for(flow);
   if (!kernels) return {};
   const auto rows = data.contiguous(), steering = contiguous(context);
-  auto density = at::empty({flow.replicas(), rows.size(0)}, rows.options());
+  auto density = nd::empty({flow.replicas(), rows.size(0)}, rows.options());
   kernels->log_density(rows_of(rows, steering), flow.replicas(),
                        flow.values().data_ptr<float>(), density.data_ptr<float>(),
                        current_stream());
   return density;
 }
 
-std::optional<at::Tensor> data_by_cuda(const Flow& flow, const at::Tensor& latents,
-                                       const at::Tensor& context) {
+std::optional<Array> data_by_cuda(const Flow& flow, const Array& latents,
+                                  const Array& context) {
   const auto kernels = kernels_for(flow);
   if (!kernels) return {};
   const auto from = latents.contiguous(), steering = contiguous(context);
-  auto data = at::empty_like(from);
+  auto data = nd::empty_like(from);
   kernels->from_latent(from.size(1), from.data_ptr<float>(),
                        steering.defined() ? steering.data_ptr<float>() : nullptr,
                        flow.replicas(), flow.values().data_ptr<float>(),

@@ -2,25 +2,23 @@
 // them.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <optional>
 #include <string>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/flow.h"
 #include "kinflow/flow/glow/glow_kernels.h"
 
 namespace kinflow {
 
-/// As their namesakes in density.h, for tensors on a GPU. Nothing where this build has
+/// As their namesakes in density.h, for arrays on a GPU. Nothing where this build has
 /// no CUDA kernels, or none for the flow's shape and type.
-std::optional<LatentResult> latents_by_cuda(const Flow& flow, const at::Tensor& data,
-                                            const at::Tensor& context);
-std::optional<at::Tensor> row_log_density_by_cuda(const Flow& flow,
-                                                  const at::Tensor& data,
-                                                  const at::Tensor& context);
-std::optional<at::Tensor> data_by_cuda(const Flow& flow, const at::Tensor& latents,
-                                       const at::Tensor& context);
+std::optional<LatentResult> latents_by_cuda(const Flow& flow, const Array& data,
+                                            const Array& context);
+std::optional<Array> row_log_density_by_cuda(const Flow& flow, const Array& data,
+                                             const Array& context);
+std::optional<Array> data_by_cuda(const Flow& flow, const Array& latents,
+                                  const Array& context);
 
 /// The kernels of Glow flows, on the stream of the calling thread. std::logic_error
 /// where this build has no CUDA kernels.

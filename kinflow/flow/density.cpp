@@ -1,9 +1,7 @@
 // Latents and densities of many rows: by fused kernels on the CPU, elsewhere by
-// tensors.
+// arrays.
 #include "kinflow/flow/density.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,6 +10,7 @@
 #include <numbers>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/workers.h"
 #include "kinflow/flow/cuda_backend.h"
@@ -23,56 +22,55 @@ namespace {
 // Rows whose intermediate results stay in the second-level cache.
 constexpr std::int64_t kRowsAtOnce = 2048;
 
-// The tensor version, piece by piece: one(rows, context) for consecutive pieces of
-// [R or 1, n, ...] tensors.
+// The array version, piece by piece: one(rows, context) for consecutive pieces of
+// [R or 1, n, ...] arrays.
 template <typename One>
-void for_each_piece(const Flow& flow, const at::Tensor& rows, const at::Tensor& context,
+void for_each_piece(const Flow& flow, const Array& rows, const Array& context,
                     const One& one) {
   const std::int64_t total = rows.size(1);
   for (std::int64_t start = 0; start < total; start += kRowsAtOnce) {
     const std::int64_t count = std::min(kRowsAtOnce, total - start);
-    const auto piece = [&](const at::Tensor& all) {
+    const auto piece = [&](const Array& all) {
       return all.narrow(1, start, count).expand({flow.replicas(), count, all.size(2)});
     };
-    one(piece(rows), context.defined() ? piece(context) : at::Tensor());
+    one(piece(rows), context.defined() ? piece(context) : Array());
   }
 }
 
-at::Tensor with_replica_axis(const at::Tensor& tensor) {
+Array with_replica_axis(const Array& tensor) {
   return tensor.defined() ? tensor.unsqueeze(0) : tensor;
 }
 
-LatentResult latents_by_tensors(const Flow& flow, const at::Tensor& data,
-                                const at::Tensor& context) {
-  std::vector<at::Tensor> latents, log_abs_dets;
+LatentResult latents_by_tensors(const Flow& flow, const Array& data,
+                                const Array& context) {
+  std::vector<Array> latents, log_abs_dets;
   for_each_piece(flow, with_replica_axis(data), with_replica_axis(context),
-                 [&](const at::Tensor& rows, const at::Tensor& steering) {
+                 [&](const Array& rows, const Array& steering) {
                    auto result = flow.to_latent(rows, steering);
                    latents.push_back(std::move(result.latents));
                    log_abs_dets.push_back(std::move(result.log_abs_det));
                  });
-  return {.latents = at::cat(latents, 1), .log_abs_det = at::cat(log_abs_dets, 1)};
+  return {.latents = nd::cat(latents, 1), .log_abs_det = nd::cat(log_abs_dets, 1)};
 }
 
-at::Tensor data_by_tensors(const Flow& flow, const at::Tensor& latents,
-                           const at::Tensor& context) {
-  std::vector<at::Tensor> pieces;
+Array data_by_tensors(const Flow& flow, const Array& latents, const Array& context) {
+  std::vector<Array> pieces;
   for_each_piece(flow, latents, with_replica_axis(context),
-                 [&](const at::Tensor& rows, const at::Tensor& steering) {
+                 [&](const Array& rows, const Array& steering) {
                    pieces.push_back(flow.from_latent(rows, steering));
                  });
-  return at::cat(pieces, 1);
+  return nd::cat(pieces, 1);
 }
 
 template <typename Real>
-RowSet<Real> row_set(const at::Tensor& data, const at::Tensor& context) {
+RowSet<Real> row_set(const Array& data, const Array& context) {
   return {.data = data.data_ptr<Real>(),
           .context = context.defined() ? context.data_ptr<Real>() : nullptr,
           .count = data.size(0)};
 }
 
 // Kernels take what they are given. @param rows [..., n, p]
-void check_shapes(const Flow& flow, const at::Tensor& rows, const at::Tensor& context) {
+void check_shapes(const Flow& flow, const Array& rows, const Array& context) {
   const auto& options = flow.options();
   const bool has_context = context.defined() && context.numel() > 0;
   const bool fits = rows.size(-1) == options.dimension &&
@@ -96,19 +94,19 @@ void for_replicas(std::int64_t replicas, const One& one) {
   });
 }
 
-at::Tensor contiguous(const at::Tensor& tensor) {
+Array contiguous(const Array& tensor) {
   return tensor.defined() ? tensor.contiguous() : tensor;
 }
 
 template <typename Real>
-LatentResult latents_by_kernels(const Flow& flow, const at::Tensor& data,
-                                const at::Tensor& context) {
+LatentResult latents_by_kernels(const Flow& flow, const Array& data,
+                                const Array& context) {
   const FusedFlow<Real> fused(make_plan(flow.options()));
   const auto rows = row_set<Real>(data, context);
   LatentResult result{
       .latents =
-          at::empty({flow.replicas(), data.size(0), data.size(1)}, data.options()),
-      .log_abs_det = at::empty({flow.replicas(), data.size(0)}, data.options())};
+          nd::empty({flow.replicas(), data.size(0), data.size(1)}, data.options()),
+      .log_abs_det = nd::empty({flow.replicas(), data.size(0)}, data.options())};
   const std::int64_t n = data.size(0), p = data.size(1);
   for_replicas(flow.replicas(), [&](std::int64_t r, Workers& workers) {
     fused.to_latent(flow.values().data_ptr<Real>() + r * flow.values().size(1), rows,
@@ -119,10 +117,9 @@ LatentResult latents_by_kernels(const Flow& flow, const at::Tensor& data,
 }
 
 template <typename Real>
-at::Tensor data_by_kernels(const Flow& flow, const at::Tensor& latents,
-                           const at::Tensor& context) {
+Array data_by_kernels(const Flow& flow, const Array& latents, const Array& context) {
   const FusedFlow<Real> fused(make_plan(flow.options()));
-  auto data = at::empty_like(latents);
+  auto data = nd::empty_like(latents);
   for_replicas(flow.replicas(), [&](std::int64_t r, Workers& workers) {
     fused.from_latent(flow.values().data_ptr<Real>() + r * flow.values().size(1),
                       row_set<Real>(latents[r], context),
@@ -133,15 +130,13 @@ at::Tensor data_by_kernels(const Flow& flow, const at::Tensor& latents,
 
 }  // namespace
 
-at::Tensor standard_normal_log_density(const at::Tensor& latents) {
+Array standard_normal_log_density(const Array& latents) {
   const double constant =
       0.5 * std::log(2 * std::numbers::pi) * static_cast<double>(latents.size(-1));
   return latents.square().sum(-1).mul(-0.5).sub(constant);
 }
 
-at::Tensor row_log_density(const Flow& flow, const at::Tensor& data,
-                           const at::Tensor& context) {
-  const c10::NoGradGuard no_grad;
+Array row_log_density(const Flow& flow, const Array& data, const Array& context) {
   if (!data.is_cpu()) {
     if (auto density = row_log_density_by_cuda(flow, data, context)) return *density;
   }
@@ -149,28 +144,24 @@ at::Tensor row_log_density(const Flow& flow, const at::Tensor& data,
   return standard_normal_log_density(result.latents) + result.log_abs_det;
 }
 
-LatentResult all_latents(const Flow& flow, const at::Tensor& data,
-                         const at::Tensor& context) {
-  const c10::NoGradGuard no_grad;
+LatentResult all_latents(const Flow& flow, const Array& data, const Array& context) {
   check_shapes(flow, data, context);
   if (!data.is_cpu()) {
     const auto result = latents_by_cuda(flow, data, context);
     return result ? *result : latents_by_tensors(flow, data, context);
   }
-  return data.scalar_type() == at::kFloat
+  return data.scalar_type() == nd::kFloat
              ? latents_by_kernels<float>(flow, data.contiguous(), contiguous(context))
              : latents_by_kernels<double>(flow, data.contiguous(), contiguous(context));
 }
 
-at::Tensor all_data(const Flow& flow, const at::Tensor& latents,
-                    const at::Tensor& context) {
-  const c10::NoGradGuard no_grad;
+Array all_data(const Flow& flow, const Array& latents, const Array& context) {
   check_shapes(flow, latents, context);
   if (!latents.is_cpu()) {
     const auto data = data_by_cuda(flow, latents, context);
     return data ? *data : data_by_tensors(flow, latents, context);
   }
-  return latents.scalar_type() == at::kFloat
+  return latents.scalar_type() == nd::kFloat
              ? data_by_kernels<float>(flow, latents.contiguous(), contiguous(context))
              : data_by_kernels<double>(flow, latents.contiguous(), contiguous(context));
 }

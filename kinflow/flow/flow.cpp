@@ -1,10 +1,7 @@
 // Building a flow from its options, and running its layers.
 #include "kinflow/flow/flow.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
-#include <torch/csrc/autograd/autograd.h>
-
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/flow/activation_norm.h"
 #include "kinflow/flow/coupling.h"
@@ -21,7 +18,7 @@ constexpr double kSplineFirstGain = 2;
 }  // namespace
 
 Flow::Flow(const FlowOptions& options, const std::vector<std::uint64_t>& seeds,
-           at::ScalarType type, at::Device device)
+           nd::ScalarType type, nd::Device device)
     : options_(options) {
   const auto replicas = static_cast<std::int64_t>(seeds.size());
   for (std::int64_t layer = 0; layer < options.layers; ++layer) {
@@ -44,8 +41,8 @@ Flow::Flow(const FlowOptions& options, const std::vector<std::uint64_t>& seeds,
     layers_.push_back(std::make_unique<LatentMap>(replicas, options.dimension));
   }
 
-  std::vector<at::Tensor> initial, decays;
-  std::vector<at::Tensor*> owners;
+  std::vector<Array> initial, decays;
+  std::vector<Array*> owners;
   std::int64_t offset = 0;
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
     layers_[layer]->visit_parameters([&](const LayerParameter& parameter) {
@@ -56,25 +53,22 @@ Flow::Flow(const FlowOptions& options, const std::vector<std::uint64_t>& seeds,
                         .count = count});
       offset += count;
       initial.push_back(parameter.tensor.reshape({replicas, count}));
-      decays.push_back(at::full({1, count}, parameter.decays ? 1.0 : 0.0, at::kDouble));
+      decays.push_back(nd::full({1, count}, parameter.decays ? 1.0 : 0.0, nd::kDouble));
       owners.push_back(&parameter.tensor);
     });
   }
-  values_ = at::cat(initial, 1).to(device, type).contiguous();
-  decay_mask_ = at::cat(decays, 1).to(device, type);
+  values_ = nd::cat(initial, 1).to(device, type).contiguous();
+  decay_mask_ = nd::cat(decays, 1).to(device, type);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     auto shape = slots_[i].shape;
     shape.insert(shape.begin(), replicas);
-    leaves_.push_back(values_.narrow(1, slots_[i].offset, slots_[i].count)
-                          .view(shape)
-                          .detach()
-                          .requires_grad_());
-    *owners[i] = leaves_.back();
+    views_.push_back(
+        values_.narrow(1, slots_[i].offset, slots_[i].count).view(shape).detach());
+    *owners[i] = views_.back();
   }
 }
 
-void Flow::start_latent_map(const at::Tensor& map) {
-  const c10::NoGradGuard no_grad;
+void Flow::start_latent_map(const Array& map) {
   const auto& slot = slots_.back();
   values_.narrow(1, slot.offset, slot.count)
       .copy_(latent_map_factors(map)
@@ -82,13 +76,7 @@ void Flow::start_latent_map(const at::Tensor& map) {
                  .expand({replicas(), slot.count}));
 }
 
-at::Tensor Flow::gradient_of(const at::Tensor& scalar) const {
-  auto gradients = torch::autograd::grad({scalar}, leaves_);
-  for (auto& gradient : gradients) gradient = gradient.reshape({replicas(), -1});
-  return at::cat(gradients, 1);
-}
-
-LatentResult Flow::to_latent(const at::Tensor& data, const at::Tensor& context) const {
+LatentResult Flow::to_latent(const Array& data, const Array& context) const {
   LatentResult result{.latents = data, .log_abs_det = {}};
   for (const auto& layer : layers_) {
     auto next = layer->to_latent(result.latents, context);
@@ -100,8 +88,7 @@ LatentResult Flow::to_latent(const at::Tensor& data, const at::Tensor& context) 
   return result;
 }
 
-at::Tensor Flow::from_latent(const at::Tensor& latents,
-                             const at::Tensor& context) const {
+Array Flow::from_latent(const Array& latents, const Array& context) const {
   auto data = latents;
   for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
     data = (*layer)->from_latent(data, context);

@@ -2,13 +2,12 @@
 // parameters in one buffer.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/flow_options.h"
 #include "kinflow/flow/flow_plan.h"
 #include "kinflow/flow/layer.h"
@@ -24,25 +23,24 @@ class Flow {
  public:
   /// @param seeds  of the initial weights, one per replica; R is their number
   Flow(const FlowOptions& options, const std::vector<std::uint64_t>& seeds,
-       at::ScalarType type = at::kFloat, at::Device device = at::kCPU);
+       nd::ScalarType type = nd::kFloat, nd::Device device = nd::kCPU);
 
   const FlowOptions& options() const { return options_; }
   std::int64_t replicas() const { return values_.size(0); }
 
-  LatentResult to_latent(const at::Tensor& data, const at::Tensor& context = {}) const;
-  at::Tensor from_latent(const at::Tensor& latents,
-                         const at::Tensor& context = {}) const;
+  LatentResult to_latent(const Array& data, const Array& context = {}) const;
+  Array from_latent(const Array& latents, const Array& context = {}) const;
 
-  at::Tensor& values() { return values_; }
-  const at::Tensor& values() const { return values_; }
+  Array& values() { return values_; }
+  const Array& values() const { return values_; }
   /// Lets the last linear map of every replica be that of latent_map_factors().
   /// @param map [p, p], of a flow that has one
-  void start_latent_map(const at::Tensor& map);
+  void start_latent_map(const Array& map);
   /// 1 where weight decay applies and 0 elsewhere, [1, P].
-  const at::Tensor& decay_mask() const { return decay_mask_; }
-  /// Gradient of a scalar in values(), [R, P]; the scalar comes from to_latent() of
-  /// this flow, with gradients recorded.
-  at::Tensor gradient_of(const at::Tensor& scalar) const;
+  const Array& decay_mask() const { return decay_mask_; }
+  /// The parts of values() that the layers have as their parameters, in the order of
+  /// slots().
+  const std::vector<Array>& views() const { return views_; }
 
   /// Name, shape without the replica axis, and place in the buffer, in a fixed order.
   struct Slot {
@@ -57,8 +55,8 @@ class Flow {
   FlowOptions options_;
   std::vector<std::unique_ptr<Layer>> layers_;
   std::vector<Slot> slots_;
-  at::Tensor values_, decay_mask_;
-  std::vector<at::Tensor> leaves_;  // the layers' views, in the order of slots_
+  Array values_, decay_mask_;
+  std::vector<Array> views_;
 };
 
 }  // namespace kinflow

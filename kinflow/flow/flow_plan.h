@@ -1,5 +1,5 @@
 // A flow's layers as plain numbers: which columns each maps and where its weights are.
-// Fused kernels work from this description; they need no tensors.
+// Fused kernels work from this description; they need no arrays.
 #pragma once
 
 #include <cstdint>

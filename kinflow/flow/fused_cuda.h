@@ -1,5 +1,5 @@
 // A flow in fused CUDA kernels: one thread block takes a replica's rows through all
-// layers without a tensor in between.
+// layers without an array in between.
 #pragma once
 
 #include <cstddef>

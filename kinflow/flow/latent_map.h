@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/layer.h"
 
 namespace kinflow {
@@ -14,22 +15,20 @@ namespace kinflow {
 class LatentMap final : public Layer {
  public:
   LatentMap(std::int64_t replicas, std::int64_t dimension);
-  LatentResult to_latent(const at::Tensor& data,
-                         const at::Tensor& context) const override;
-  at::Tensor from_latent(const at::Tensor& latents,
-                         const at::Tensor& context) const override;
+  LatentResult to_latent(const Array& data, const Array& context) const override;
+  Array from_latent(const Array& latents, const Array& context) const override;
   void visit_parameters(const ParameterVisitor& visit) override;
 
  private:
-  at::Tensor lower() const;
-  at::Tensor upper() const;
+  Array lower() const;
+  Array upper() const;
 
-  at::Tensor factors_;  // [R, p, p]
+  Array factors_;  // [R, p, p]
 };
 
 /// The learned matrix of a map whose rows are those of `map` [p, p] in some order, each
 /// with some sign: what a pivoted decomposition gives. Latents have no order and no
 /// sign, so it needs none of the two.
-at::Tensor latent_map_factors(const at::Tensor& map);
+Array latent_map_factors(const Array& map);
 
 }  // namespace kinflow

@@ -1,30 +1,30 @@
 // One invertible layer of a flow, and the parameters it exposes to an optimiser.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <functional>
 #include <string>
+
+#include "kinflow/array/array.h"
 
 namespace kinflow {
 
 /// Result of mapping data to latents. Shapes: [R, b, p] and [R, b].
 struct LatentResult {
-  at::Tensor latents;
-  at::Tensor log_abs_det;  ///< log |det d latents / d data| of every row
+  Array latents;
+  Array log_abs_det;  ///< log |det d latents / d data| of every row
 };
 
 /// Result of an element-wise monotone map: values and the logs of the slopes, one
 /// shape.
 struct ElementwiseResult {
-  at::Tensor values;
-  at::Tensor log_slopes;
+  Array values;
+  Array log_slopes;
 };
 
-/// A learned tensor of a layer.
+/// A learned array of a layer.
 struct LayerParameter {
   std::string name;
-  at::Tensor& tensor;  ///< the layer's own, [R, ...]
+  Array& tensor;       ///< the layer's own, [R, ...]
   bool decays = true;  ///< whether weight decay applies
 };
 using ParameterVisitor = std::function<void(const LayerParameter& parameter)>;
@@ -34,11 +34,9 @@ using ParameterVisitor = std::function<void(const LayerParameter& parameter)>;
 class Layer {
  public:
   virtual ~Layer() = default;
-  virtual LatentResult to_latent(const at::Tensor& data,
-                                 const at::Tensor& context) const = 0;
-  virtual at::Tensor from_latent(const at::Tensor& latents,
-                                 const at::Tensor& context) const = 0;
-  /// Hands out every learned tensor, always in the same order.
+  virtual LatentResult to_latent(const Array& data, const Array& context) const = 0;
+  virtual Array from_latent(const Array& latents, const Array& context) const = 0;
+  /// Hands out every learned array, always in the same order.
   virtual void visit_parameters(const ParameterVisitor& visit) = 0;
 };
 

@@ -1,25 +1,24 @@
 // A build without CUDA kernels.
 #include <stdexcept>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/cuda_backend.h"
 
 namespace kinflow {
 
-std::optional<LatentResult> latents_by_cuda(const Flow& /*flow*/,
-                                            const at::Tensor& /*data*/,
-                                            const at::Tensor& /*context*/) {
+std::optional<LatentResult> latents_by_cuda(const Flow& /*flow*/, const Array& /*data*/,
+                                            const Array& /*context*/) {
   return {};
 }
 
-std::optional<at::Tensor> row_log_density_by_cuda(const Flow& /*flow*/,
-                                                  const at::Tensor& /*data*/,
-                                                  const at::Tensor& /*context*/) {
+std::optional<Array> row_log_density_by_cuda(const Flow& /*flow*/,
+                                             const Array& /*data*/,
+                                             const Array& /*context*/) {
   return {};
 }
 
-std::optional<at::Tensor> data_by_cuda(const Flow& /*flow*/,
-                                       const at::Tensor& /*latents*/,
-                                       const at::Tensor& /*context*/) {
+std::optional<Array> data_by_cuda(const Flow& /*flow*/, const Array& /*latents*/,
+                                  const Array& /*context*/) {
   return {};
 }
 

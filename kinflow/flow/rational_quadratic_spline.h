@@ -1,11 +1,10 @@
 // Monotone rational-quadratic splines with linear tails (Durkan et al., 2019), as plain
-// tensor operations.
+// array operations.
 #pragma once
-
-#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/layer.h"
 #include "kinflow/flow/spline_constants.h"
 
@@ -15,11 +14,11 @@ namespace kinflow {
 /// @param inputs      [...]
 /// @param parameters  [..., 3K - 1]; leading dimensions, as many as those of `inputs`,
 ///                    broadcast against them
-ElementwiseResult spline_forward(const at::Tensor& inputs, const at::Tensor& parameters,
+ElementwiseResult spline_forward(const Array& inputs, const Array& parameters,
                                  double bound);
 
 /// The inverse of spline_forward; log_slopes are those of the inverse map.
-ElementwiseResult spline_inverse(const at::Tensor& outputs,
-                                 const at::Tensor& parameters, double bound);
+ElementwiseResult spline_inverse(const Array& outputs, const Array& parameters,
+                                 double bound);
 
 }  // namespace kinflow

@@ -1,11 +1,11 @@
 // The arithmetic of standardisation.
 #include "kinflow/flow/standardization.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
+
+#include "kinflow/array/array.h"
 
 namespace kinflow {
 namespace {
@@ -24,8 +24,8 @@ double reach_beyond(double information) {
 
 // Every number by the map of its column; the numbers themselves without maps.
 template <typename OfColumn, typename Map>
-at::Tensor map_columns(const at::Tensor& rows, const std::vector<OfColumn>& maps,
-                       const Map& map) {
+Array map_columns(const Array& rows, const std::vector<OfColumn>& maps,
+                  const Map& map) {
   if (maps.empty()) return rows;
   auto result = rows.contiguous().clone();
   auto* number = result.data_ptr<double>();
@@ -40,17 +40,17 @@ at::Tensor map_columns(const at::Tensor& rows, const std::vector<OfColumn>& maps
 
 }  // namespace
 
-Standardization Standardization::from(const at::Tensor& rows, const at::Tensor& weights,
+Standardization Standardization::from(const Array& rows, const Array& weights,
                                       std::vector<ColumnBounds> bounds) {
   auto result = none(rows.size(1), std::move(bounds));
   const auto data = result.unbounded(rows);
   const auto given =
-      weights.defined() ? weights : at::ones({data.size(0)}, data.options());
+      weights.defined() ? weights : nd::ones({data.size(0)}, data.options());
   const auto column = given.unsqueeze(1);
   const auto weighted = (data * column).sum(0) / given.sum();
   const auto in_range =
       weighted.ge(data.amin(0)).logical_and(weighted.le(data.amax(0)));
-  const auto mean = at::where(in_range, weighted, data.mean(0));
+  const auto mean = nd::where(in_range, weighted, data.mean(0));
   // Scaling by the largest distance first keeps the squares in range.
   const auto largest = (data - mean).abs().amax(0);
   const auto positive = column.clamp_min(0);
@@ -61,8 +61,8 @@ Standardization Standardization::from(const at::Tensor& rows, const at::Tensor& 
   return result;
 }
 
-std::optional<Standardization> Standardization::with_scores(const at::Tensor& data,
-                                                            const at::Tensor& weights,
+std::optional<Standardization> Standardization::with_scores(const Array& data,
+                                                            const Array& weights,
                                                             double information) const {
   const auto columns = scaled(data).t().contiguous();
   const auto given = weights.contiguous();
@@ -83,48 +83,48 @@ std::optional<Standardization> Standardization::with_scores(const at::Tensor& da
 }
 
 std::optional<Standardization> Standardization::decorrelated(
-    const at::Tensor& data, const at::Tensor& weights) const {
+    const Array& data, const Array& weights) const {
   const auto rows = apply(data);
   const auto column = weights.defined() ? weights.clamp_min(0).unsqueeze(1)
-                                        : at::ones({data.size(0), 1}, data.options());
+                                        : nd::ones({data.size(0), 1}, data.options());
   const auto total = column.sum();
   const auto centred = rows - (rows * column).sum(0) / total;
-  const auto covariance = at::mm(centred.t(), centred * column) / total;
-  const auto [factor, failed] = at::linalg_cholesky_ex(covariance);
+  const auto covariance = nd::mm(centred.t(), centred * column) / total;
+  const auto [factor, failed] = nd::linalg_cholesky_ex(covariance);
   if (failed.item<int>() != 0) return {};
   auto result = *this;
-  result.decorrelation = at::linalg_solve_triangular(
-      factor, at::eye(data.size(1), data.options()), /*upper=*/false);
+  result.decorrelation = nd::linalg_solve_triangular(
+      factor, nd::eye(data.size(1), data.options()), /*upper=*/false);
   return result;
 }
 
 Standardization Standardization::none(std::int64_t columns,
                                       std::vector<ColumnBounds> bounds) {
-  return {.mean = at::zeros({columns}, at::kDouble),
-          .deviation = at::ones({columns}, at::kDouble),
+  return {.mean = nd::zeros({columns}, nd::kDouble),
+          .deviation = nd::ones({columns}, nd::kDouble),
           .bounds = std::move(bounds)};
 }
 
-at::Tensor Standardization::unbounded(const at::Tensor& data) const {
+Array Standardization::unbounded(const Array& data) const {
   return map_columns(data, bounds, [](const auto& of_column, double x) {
     return of_column.to_line(x);
   });
 }
 
-at::Tensor Standardization::scaled(const at::Tensor& data) const {
+Array Standardization::scaled(const Array& data) const {
   return (unbounded(data) - mean) / deviation;
 }
 
-at::Tensor Standardization::apply(const at::Tensor& data) const {
+Array Standardization::apply(const Array& data) const {
   const auto scored = map_columns(scaled(data), scores, [](const auto& map, double x) {
     return map.to_score(x).score;
   });
-  return decorrelation.defined() ? at::mm(scored, decorrelation.t()) : scored;
+  return decorrelation.defined() ? nd::mm(scored, decorrelation.t()) : scored;
 }
 
-at::Tensor Standardization::undo(const at::Tensor& standardized) const {
+Array Standardization::undo(const Array& standardized) const {
   const auto scored = decorrelation.defined()
-                          ? at::linalg_solve_triangular(decorrelation.t(), standardized,
+                          ? nd::linalg_solve_triangular(decorrelation.t(), standardized,
                                                         /*upper=*/true, /*left=*/false)
                           : standardized;
   const auto values = map_columns(
@@ -134,7 +134,7 @@ at::Tensor Standardization::undo(const at::Tensor& standardized) const {
       [](const auto& of_column, double place) { return of_column.from_line(place); });
 }
 
-at::Tensor Standardization::log_abs_det(const at::Tensor& data) const {
+Array Standardization::log_abs_det(const Array& data) const {
   auto same = -deviation.log().sum();
   if (decorrelation.defined()) same += decorrelation.diagonal().log().sum();
   auto sum = same.expand({data.size(0)});
@@ -153,7 +153,7 @@ at::Tensor Standardization::log_abs_det(const at::Tensor& data) const {
   return sum;
 }
 
-double spline_bound_for(const at::Tensor& standardized, double information) {
+double spline_bound_for(const Array& standardized, double information) {
   const double reach =
       std::clamp(1.1 * standardized.abs().max().item<double>(), 4.0, 12.0);
   return reach * reach_beyond(information);

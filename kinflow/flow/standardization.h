@@ -3,12 +3,11 @@
 // uncorrelated after it.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/data/column_bounds.h"
 #include "kinflow/flow/normal_scores.h"
 
@@ -18,12 +17,12 @@ namespace kinflow {
 /// bounds to the real line, and a map s of each column to normal scores. It is part of
 /// the model: its log-determinant belongs to the log-density.
 struct Standardization {
-  at::Tensor mean;                        ///< [p] float64, of b(data)
-  at::Tensor deviation;                   ///< [p] float64, positive
+  Array mean;                             ///< [p] float64, of b(data)
+  Array deviation;                        ///< [p] float64, positive
   std::vector<NormalScores> scores = {};  ///< s, [p]; empty: the identity
   /// D, [p, p] float64, lower triangular with a positive diagonal; undefined: the
   /// identity.
-  at::Tensor decorrelation = {};
+  Array decorrelation = {};
   std::vector<ColumnBounds> bounds = {};  ///< of b, [p]; empty: the identity
 
   /// Weighted mean and standard deviation of the columns of data [n, p] float64, n >=
@@ -31,37 +30,36 @@ struct Standardization {
   /// range, which negative weights can give, is replaced by the plain one; the
   /// deviation counts negative weights as 0.
   /// @param weights [n] float64, or undefined for equal ones
-  static Standardization from(const at::Tensor& data, const at::Tensor& weights = {},
+  static Standardization from(const Array& data, const Array& weights = {},
                               std::vector<ColumnBounds> bounds = {});
 
   /// The same with normal scores, of the weighted distribution of the columns of data
   /// [n, p]; columns that are as good as normal stay as they are. Nothing where all
   /// are, or where the rows are worth too few to tell.
   /// @param information  independent rows that they are worth
-  std::optional<Standardization> with_scores(const at::Tensor& data,
-                                             const at::Tensor& weights,
+  std::optional<Standardization> with_scores(const Array& data, const Array& weights,
                                              double information) const;
 
   /// The same with a decorrelation: the standardised columns of data [n, p] are
   /// uncorrelated. Nothing where their correlations have no Cholesky factor.
-  std::optional<Standardization> decorrelated(const at::Tensor& data,
-                                              const at::Tensor& weights = {}) const;
+  std::optional<Standardization> decorrelated(const Array& data,
+                                              const Array& weights = {}) const;
 
   /// Neither centres nor scales.
   static Standardization none(std::int64_t columns,
                               std::vector<ColumnBounds> bounds = {});
 
-  at::Tensor apply(const at::Tensor& data) const;
+  Array apply(const Array& data) const;
   /// Always within the bounds.
-  at::Tensor undo(const at::Tensor& standardized) const;
+  Array undo(const Array& standardized) const;
   /// log |det| of apply() for every row, [n] float64; -infinity for a row that is not
   /// within the bounds.
-  at::Tensor log_abs_det(const at::Tensor& data) const;
+  Array log_abs_det(const Array& data) const;
   /// b(data).
-  at::Tensor unbounded(const at::Tensor& data) const;
+  Array unbounded(const Array& data) const;
 
  private:
-  at::Tensor scaled(const at::Tensor& data) const;
+  Array scaled(const Array& data) const;
 };
 
 /// A bound for the splines from standardised training data [n, p]: a little beyond the
@@ -72,6 +70,6 @@ struct Standardization {
 /// bound is up to 1.6 times as far, so that the splines hold about the largest of
 /// 10,000.
 /// @param information  independent rows that they are worth, 1' C^-1 1
-double spline_bound_for(const at::Tensor& standardized, double information);
+double spline_bound_for(const Array& standardized, double information);
 
 }  // namespace kinflow

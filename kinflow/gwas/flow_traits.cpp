@@ -1,12 +1,12 @@
 // Writes the traits as a table, fits a flow to it and maps them.
 #include "kinflow/gwas/flow_traits.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/one_thread.h"
@@ -112,12 +112,12 @@ NamedColumns latents_of_flow(const FlowTraits& given, const std::atomic<bool>* s
     logger.info(fmt::format("{}: {}, {}, {:.1f} s", given.directory, score_line(result),
                             result.model.dependence.summary(), result.seconds));
   }
-  const auto model = load_model(model_path_of(given.directory), at::kCPU, at::kDouble);
+  const auto model = load_model(model_path_of(given.directory), nd::kCPU, nd::kDouble);
   const auto people = static_cast<std::int64_t>(given.ids.size());
   const auto tensor = [&](const NamedColumns& columns) {
     const auto width = static_cast<std::int64_t>(columns.names.size());
-    return at::from_blob(const_cast<double*>(columns.values.data()), {width, people},
-                         at::kDouble)
+    return nd::from_blob(const_cast<double*>(columns.values.data()), {width, people},
+                         nd::kDouble)
         .t()
         .contiguous();
   };
@@ -125,7 +125,7 @@ NamedColumns latents_of_flow(const FlowTraits& given, const std::atomic<bool>* s
   const auto latents =
       model
           .to_latent(tensor(given.traits),
-                     given.context.names.empty() ? at::Tensor() : tensor(given.context))
+                     given.context.names.empty() ? Array() : tensor(given.context))
           .latents.t()
           .contiguous();
   NamedColumns result;
@@ -135,6 +135,20 @@ NamedColumns latents_of_flow(const FlowTraits& given, const std::atomic<bool>* s
   const auto* values = latents.data_ptr<double>();
   result.values.assign(values, values + latents.numel());
   return result;
+}
+
+FitRequest default_trait_flow(bool adjusted) {
+  FitRequest request;
+  request.vary_flow = true;
+  request.row_flows = false;
+  request.normal_scores = ScoresUse::choose;
+  DependenceRequest dependence;
+  if (adjusted) dependence.relationships = {"of the people"};
+  request.train = default_train_options(dependence);
+  request.train.patience = 30;
+  request.replicas.weight_decays = {0.001, 0.01};
+  request.replicas.memory_shares = {0.25};
+  return request;
 }
 
 }  // namespace kinflow

@@ -1,12 +1,12 @@
 // Residuals of a split, their laws by every source of relatedness, and the methods.
 #include "kinflow/reproduce/biomarker_sets.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <map>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/device_stream.h"
 
@@ -48,7 +48,7 @@ RowRelations relations_of(const BiomarkerData& data, const std::string& prefix,
   all.rows = data.rows;
   if (prefix == kComponents) {
     all.components =
-        at::tensor(data.components, at::kDouble).view({data.rows, kGeneticComponents});
+        nd::tensor(data.components, nd::kDouble).view({data.rows, kGeneticComponents});
   } else {
     all.relationships = {prefix == kSnps ? data.snps : data.pedigree};
   }
@@ -83,7 +83,7 @@ class SplitData {
     wait_for_stream(where);
   }
 
-  const at::Tensor& test() const { return test_; }
+  const Array& test() const { return test_; }
 
   StudyRows rows_for(const Method& method) const {
     const auto& request = method.runs.front();
@@ -113,23 +113,22 @@ class SplitData {
     return request.components.empty() ? request.relationships.front()
                                       : request.components;
   }
-  static at::Tensor rows_of(const at::Tensor& all,
-                            const std::vector<std::int64_t>& rows) {
-    return all.index_select(0, at::tensor(rows, at::kLong));
+  static Array rows_of(const Array& all, const std::vector<std::int64_t>& rows) {
+    return all.index_select(0, nd::tensor(rows, nd::kLong));
   }
   // Of all rows, with coefficients and scale of the given ones.
-  static at::Tensor residuals_of(const BiomarkerData& data,
-                                 const std::vector<std::int64_t>& train) {
-    const auto values = at::tensor(data.values, at::kDouble).view({data.rows, -1});
-    const auto design = at::tensor(data.design, at::kDouble).view({data.rows, -1});
+  static Array residuals_of(const BiomarkerData& data,
+                            const std::vector<std::int64_t>& train) {
+    const auto values = nd::tensor(data.values, nd::kDouble).view({data.rows, -1});
+    const auto design = nd::tensor(data.design, nd::kDouble).view({data.rows, -1});
     const auto coefficients =
-        at::pinverse(rows_of(design, train)).matmul(rows_of(values, train));
+        nd::pinverse(rows_of(design, train)).matmul(rows_of(values, train));
     const auto residuals = values - design.matmul(coefficients);
     return residuals / rows_of(residuals, train).square().mean(0).sqrt();
   }
 
   std::vector<std::string> columns_;
-  at::Tensor train_, valid_, test_;
+  Array train_, valid_, test_;
   std::map<std::string, FittedDependence> laws_;  // by key_of()
   RowRelations pedigree_;                         // for methods of one table
   FittedDependence independent_;

@@ -89,7 +89,6 @@ struct FaceSource {
   double minutes = 0;  ///< of a baseline; `quick` has a few epochs instead
   GlowPreset preset = GlowPreset::light;
   std::vector<std::string> methods = {};  ///< as face_methods() takes them
-  std::string features = {};              ///< TorchScript file; empty: built-in ones
 };
 
 /// Labeled Faces in the Wild, or other faces of people: flows that know nothing of

@@ -1,13 +1,13 @@
 // Training and scoring the methods of a study of faces.
 #include "kinflow/reproduce/face_study.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
@@ -104,22 +104,14 @@ GlowOptions flow_of(const ExperimentOptions& options, const FaceSource& source,
   return flow;
 }
 
-std::unique_ptr<ImageFeatures> features_of(const FaceSource& source,
-                                           at::Device device) {
-  return source.features.empty() ? built_in_features(device)
-                                 : load_features(source.features, device);
-}
-
 // Seeds may be added to a study.
 nlohmann::json description_of(const ExperimentOptions& options,
                               const FaceSource& source, const ImageSet& images) {
-  nlohmann::json description = {
-      {"experiment", "lfw"},
-      {"quick", options.quick},
-      {"device", options.device},
-      {"data_hash", set_hash(images)},
-      {"features",
-       source.features.empty() ? std::string("built-in") : file_hash(source.features)}};
+  nlohmann::json description = {{"experiment", "lfw"},
+                                {"quick", options.quick},
+                                {"device", options.device},
+                                {"data_hash", set_hash(images)},
+                                {"features", "built-in"}};
   if (!options.quick) {
     description["minutes"] = source.minutes;
     description["preset"] = name_of(glow_preset_names(), source.preset);
@@ -162,7 +154,6 @@ FaceStudy::FaceStudy(const ExperimentOptions& options, const FaceSource& source,
       device_(find_device(options.device)),
       faces_(faces_of(options, source)),
       flow_(flow_of(options, source, faces_.set)),
-      features_(features_of(source, device_)),
       folder_(std::make_unique<StudyFolder>(options.directory,
                                             description_of(options, source, faces_.set),
                                             options.overwrite)) {
@@ -251,10 +242,9 @@ ImageMethodScore FaceStudy::run(const FaceMethod& method, std::uint64_t seed) {
   epochs();
   const auto data = split(seed);
   const auto model = train(method, seed, data.fit);
-  auto score = score_images(
-      method.name, model, data.test,
-      {.seed = seed, .samples = data.test.images(), .features = features_.get()},
-      kKeptSamples);
+  auto score =
+      score_images(method.name, model, data.test,
+                   {.seed = seed, .samples = data.test.images()}, kKeptSamples);
   score.best_epoch = model.record.at("best_epoch");
   score.valid_nll_nats = model.record.at("valid_nll_nats");
   score.skipped_steps = model.record.at("skipped_steps");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/reproduce/experiments.h"
 #include "kinflow/reproduce/face_data.h"
 #include "kinflow/reproduce/image_method_score.h"
@@ -51,7 +52,6 @@ class FaceStudy {
   /// the first call that asks, and kept.
   std::int64_t epochs();
   double seconds() const { return folder_->seconds(); }
-  std::string features() const { return features_->description(); }
 
  private:
   [[noreturn]] void stop() const;
@@ -62,10 +62,9 @@ class FaceStudy {
   const ExperimentOptions& options_;
   const FaceSource& source_;
   Logger& logger_;
-  at::Device device_;
+  nd::Device device_;
   Faces faces_;
   GlowOptions flow_;
-  std::unique_ptr<ImageFeatures> features_;
   std::unique_ptr<StudyFolder> folder_;
   std::optional<std::int64_t> epochs_;
 };

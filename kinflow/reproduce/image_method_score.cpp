@@ -1,13 +1,12 @@
 // Scores of image flows, and their JSON.
 #include "kinflow/reproduce/image_method_score.h"
 
-#include <ATen/ATen.h>
-
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/json_reader.h"
-#include "kinflow/core/tensor_numbers.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/evaluate/image_draws.h"
 
 namespace kinflow {
@@ -114,7 +113,7 @@ ImageMethodScore score_images(const std::string& method, const ImageModel& model
           .samples = sheet_images(spread_to_eight_bits(drawn, model.bits()))};
 }
 
-SheetImages sheet_images(const at::Tensor& pixels) {
+SheetImages sheet_images(const Array& pixels) {
   const auto whole = pixels.contiguous();
   const auto* first = whole.data_ptr<std::uint8_t>();
   return {.channels = static_cast<int>(whole.size(1)),

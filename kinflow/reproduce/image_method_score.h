@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/evaluate/image_evaluation.h"
 #include "kinflow/report/sample_sheet.h"
 
@@ -52,7 +53,7 @@ inline double f_one_4th(const ImageDistances& distances) {
 }
 
 /// Pixels [n, C, H, W] uint8 as a sheet takes them.
-SheetImages sheet_images(const at::Tensor& pixels);
+SheetImages sheet_images(const Array& pixels);
 
 /// The precision-recall curve whose every point is the mean of those of several.
 PrdCurve mean_curve(const std::vector<PrdCurve>& curves);

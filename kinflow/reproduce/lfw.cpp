@@ -133,7 +133,7 @@ std::string markdown_of(FaceStudy& study, const FaceResults& results,
          fmt::format(
              "\nDrawn images, as many as test images, beside the test images in a "
              "feature space ({}). F8 weighs recall, F1/8 precision.\n\n",
-             study.features()) +
+             built_in_description()) +
          distance_table(results) +
          "\n![Precision and recall of drawn faces](lfw-prd.png)\n"
          "\n![Faces drawn from each model](lfw-samples.png)\n" +

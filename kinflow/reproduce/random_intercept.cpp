@@ -1,7 +1,6 @@
 // EM, and densities by the sizes and sums of groups.
 #include "kinflow/reproduce/random_intercept.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <map>
 #include <numbers>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 
 namespace kinflow {
@@ -20,8 +20,8 @@ constexpr double kLeastChange = 1e-10;
 
 // Rows of groups that have the same number of rows share matrices.
 struct Groups {
-  Groups(const at::Tensor& rows, const std::vector<std::int64_t>& group_of_row)
-      : of_row(at::tensor(group_of_row, at::kLong)) {
+  Groups(const Array& rows, const std::vector<std::int64_t>& group_of_row)
+      : of_row(nd::tensor(group_of_row, nd::kLong)) {
     const auto count =
         group_of_row.empty()
             ? 0
@@ -39,30 +39,30 @@ struct Groups {
     }
     std::vector<std::int64_t> places;
     for (const auto size : rows_of_group) places.push_back(place.at(size));
-    place_of_size = at::tensor(places, at::kLong);
-    distinct = at::tensor(all_sizes, at::kDouble);
+    place_of_size = nd::tensor(places, nd::kLong);
+    distinct = nd::tensor(all_sizes, nd::kDouble);
     sizes = distinct.index_select(0, place_of_size);
     groups_of_size =
-        at::zeros_like(distinct).index_add(0, place_of_size, at::ones_like(sizes));
-    sums = at::zeros({count, rows.size(1)}, at::kDouble).index_add(0, of_row, rows);
+        nd::zeros_like(distinct).index_add(0, place_of_size, nd::ones_like(sizes));
+    sums = nd::zeros({count, rows.size(1)}, nd::kDouble).index_add(0, of_row, rows);
   }
 
   // One matrix for each group of one for each distinct size.
-  at::Tensor for_groups(const at::Tensor& of_sizes) const {
+  Array for_groups(const Array& of_sizes) const {
     return of_sizes.index_select(0, place_of_size);
   }
 
-  at::Tensor of_row;          // [n]
-  at::Tensor sizes;           // [g] rows of each group
-  at::Tensor sums;            // [g, p]
-  at::Tensor distinct;        // [s] different sizes
-  at::Tensor place_of_size;   // [g] among them
-  at::Tensor groups_of_size;  // [s]
+  Array of_row;          // [n]
+  Array sizes;           // [g] rows of each group
+  Array sums;            // [g, p]
+  Array distinct;        // [s] different sizes
+  Array place_of_size;   // [g] among them
+  Array groups_of_size;  // [s]
 };
 
-at::Tensor of_matrix(const at::Tensor& numbers) { return numbers.view({-1, 1, 1}); }
+Array of_matrix(const Array& numbers) { return numbers.view({-1, 1, 1}); }
 
-at::Tensor symmetric(const at::Tensor& matrix) { return (matrix + matrix.t()) / 2; }
+Array symmetric(const Array& matrix) { return (matrix + matrix.t()) / 2; }
 
 // What the rows of each group say of its intercept. Nothing is divided by `between`,
 // which may be singular.
@@ -70,23 +70,22 @@ struct Intercepts {
   Intercepts(const RandomIntercept& model, const Groups& groups) {
     const auto size = of_matrix(groups.distinct);
     const auto weight =
-        model.between.matmul(at::inverse(size * model.between + model.within));
+        model.between.matmul(nd::inverse(size * model.between + model.within));
     const auto residual_sums = groups.sums - groups.sizes.unsqueeze(1) * model.mean;
     means = groups.for_groups(weight).bmm(residual_sums.unsqueeze(2)).squeeze(2);
     covariances = model.between - size * weight.matmul(model.between);
   }
 
-  at::Tensor means;        // [g, p]
-  at::Tensor covariances;  // [s, p, p] of what is left to know, by the distinct sizes
+  Array means;        // [g, p]
+  Array covariances;  // [s, p, p] of what is left to know, by the distinct sizes
 };
 
 // Of rows of deviations from their means under covariances of their own,
 // [m, p] and [m, p, p].
-at::Tensor normal_log_density(const at::Tensor& deviations,
-                              const at::Tensor& covariances) {
-  const auto factor = at::linalg_cholesky(covariances);
+Array normal_log_density(const Array& deviations, const Array& covariances) {
+  const auto factor = nd::linalg_cholesky(covariances);
   const auto whitened =
-      at::linalg_solve_triangular(factor, deviations.unsqueeze(2), /*upper=*/false)
+      nd::linalg_solve_triangular(factor, deviations.unsqueeze(2), /*upper=*/false)
           .squeeze(2);
   const auto columns = static_cast<double>(deviations.size(1));
   return -0.5 * whitened.square().sum(1) - factor.diagonal(0, 1, 2).log().sum(1) -
@@ -94,10 +93,9 @@ at::Tensor normal_log_density(const at::Tensor& deviations,
 }
 
 double largest_change(const RandomIntercept& before, const RandomIntercept& after,
-                      const at::Tensor& deviation) {
+                      const Array& deviation) {
   const auto of_pairs = deviation.unsqueeze(1) * deviation;
-  const auto change = [](const at::Tensor& a, const at::Tensor& b,
-                         const at::Tensor& unit) {
+  const auto change = [](const Array& a, const Array& b, const Array& unit) {
     return ((a - b) / unit).abs().max().item<double>();
   };
   return std::max({change(before.mean, after.mean, deviation),
@@ -108,7 +106,7 @@ double largest_change(const RandomIntercept& before, const RandomIntercept& afte
 }  // namespace
 
 RandomIntercept most_likely_random_intercept(
-    const at::Tensor& rows, const std::vector<std::int64_t>& group_of_row) {
+    const Array& rows, const std::vector<std::int64_t>& group_of_row) {
   const Groups groups(rows, group_of_row);
   const auto row_count = static_cast<double>(rows.size(0));
   const auto group_count = static_cast<double>(groups.sizes.size(0));
@@ -126,7 +124,7 @@ RandomIntercept most_likely_random_intercept(
     const auto products = residual_sums.t().mm(means);
     const auto squares = means.t().mm(groups.sizes.unsqueeze(1) * means) +
                          (of_matrix(groups.distinct) * left).sum(0);
-    const auto map = products.mm(at::linalg_pinv(squares, 1e-15, /*hermitian=*/true));
+    const auto map = products.mm(nd::linalg_pinv(squares, 1e-15, /*hermitian=*/true));
     const auto residuals = rows - model.mean;
     RandomIntercept next;
     next.between =
@@ -145,13 +143,13 @@ RandomIntercept most_likely_random_intercept(
       kMostSteps));
 }
 
-at::Tensor row_log_density(const RandomIntercept& model, const at::Tensor& rows) {
+Array row_log_density(const RandomIntercept& model, const Array& rows) {
   const auto covariance = model.between + model.within;
   return normal_log_density(
       rows - model.mean, covariance.expand({rows.size(0), rows.size(1), rows.size(1)}));
 }
 
-double joint_log_density(const RandomIntercept& model, const at::Tensor& rows,
+double joint_log_density(const RandomIntercept& model, const Array& rows,
                          const std::vector<std::int64_t>& group_of_row) {
   // A group's mean and the rows' deviations from it are independent; the deviations of
   // n rows are worth n - 1 rows of covariance `within`.
@@ -166,21 +164,20 @@ double joint_log_density(const RandomIntercept& model, const at::Tensor& rows,
   const auto of_rest = normal_log_density(
       rest, model.within.expand({rows.size(0), rows.size(1), rows.size(1)}));
   // As many rows at the mean as there are groups are too many.
-  const auto at_mean = normal_log_density(at::zeros({1, rows.size(1)}, at::kDouble),
+  const auto at_mean = normal_log_density(nd::zeros({1, rows.size(1)}, nd::kDouble),
                                           model.within.unsqueeze(0))
                            .item<double>();
   return of_means.sum().item<double>() + of_rest.sum().item<double>() -
          static_cast<double>(groups.sizes.size(0)) * at_mean;
 }
 
-at::Tensor row_log_density_given(const RandomIntercept& model,
-                                 const at::Tensor& observed,
-                                 const std::vector<std::int64_t>& group_of_observed,
-                                 const at::Tensor& rows,
-                                 const std::vector<std::int64_t>& group_of_row) {
+Array row_log_density_given(const RandomIntercept& model, const Array& observed,
+                            const std::vector<std::int64_t>& group_of_observed,
+                            const Array& rows,
+                            const std::vector<std::int64_t>& group_of_row) {
   const Groups groups(observed, group_of_observed);
   const Intercepts known(model, groups);
-  const auto of_row = at::tensor(group_of_row, at::kLong);
+  const auto of_row = nd::tensor(group_of_row, nd::kLong);
   return normal_log_density(
       rows - model.mean - known.means.index_select(0, of_row),
       groups.for_groups(known.covariances).index_select(0, of_row) + model.within);

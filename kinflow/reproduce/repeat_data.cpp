@@ -1,7 +1,6 @@
 // Reads the tables and splits their groups.
 #include "kinflow/reproduce/repeat_data.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +8,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
 #include "kinflow/core/random.h"
@@ -22,8 +22,8 @@ constexpr double kHeldOut = 0.3;  // of the groups
 const std::vector<std::string> kLabs = {"bili", "albumin", "ast", "platelet",
                                         "protime"};
 
-at::Tensor logarithms(const TableRows& rows, const Table& table,
-                      const std::vector<std::string>& columns) {
+Array logarithms(const TableRows& rows, const Table& table,
+                 const std::vector<std::string>& columns) {
   const auto wrong = rows.data.le(0).nonzero();
   if (wrong.size(0) > 0) {
     const auto row = wrong[0][0].item<std::int64_t>(),

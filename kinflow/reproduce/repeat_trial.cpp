@@ -1,15 +1,15 @@
 // Fits through run folders, and scores as `kinflow evaluate` has them.
 #include "kinflow/reproduce/repeat_trial.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <cmath>
 #include <filesystem>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/size.h"
-#include "kinflow/core/tensor_numbers.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/evaluate/likelihood.h"
 #include "kinflow/reproduce/methods.h"
@@ -31,11 +31,11 @@ struct TestRows {
   TableRows all, given, next;
 };
 
-double mean_nll(const at::Tensor& log_densities) {
+double mean_nll(const Array& log_densities) {
   return -log_densities.mean().item<double>();
 }
 
-RepeatScore score_of_rows(const std::string& method, const at::Tensor& log_densities,
+RepeatScore score_of_rows(const std::string& method, const Array& log_densities,
                           const TestRows& test) {
   return {.method = method,
           .rows = mean_nll(log_densities),
@@ -71,7 +71,7 @@ Model fitted(const FitRequest& request, const std::string& directory,
          .stop = stop},
         logger);
   }
-  return load_model(model_path_of(directory), at::kCPU, at::kDouble);
+  return load_model(model_path_of(directory), nd::kCPU, nd::kDouble);
 }
 
 // How rows depend by groups, as a model completes it.

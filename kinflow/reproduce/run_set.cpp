@@ -1,11 +1,11 @@
 // The methods of a study on one data set.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/clock.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/device.h"
@@ -20,7 +20,7 @@
 namespace kinflow {
 namespace {
 
-double mean_nll(const at::Tensor& log_densities) {
+double mean_nll(const Array& log_densities) {
   return -log_densities.mean().item<double>();
 }
 
@@ -156,9 +156,9 @@ void run_method(const StudySet& set, const Method& method,
   score.valid_score = ValidScore::rows;
   if (!method.mixture_name.empty()) {
     const auto members =
-        at::tensor(ranked, at::kLong)
+        nd::tensor(ranked, nd::kLong)
             .narrow(0, 0, std::min(std::ssize(ranked), method.mixture));
-    const auto nll = [&](const at::Tensor& of_replicas) {
+    const auto nll = [&](const Array& of_replicas) {
       return mean_nll(mixture_log_density(of_replicas.index_select(0, members)));
     };
     score.method = method.mixture_name;

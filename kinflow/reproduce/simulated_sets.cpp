@@ -1,13 +1,13 @@
 // Simulated rows as training, validation and test rows with their dependence.
 #include "kinflow/reproduce/simulated_sets.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <cmath>
 #include <memory>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/device_stream.h"
 #include "kinflow/data/pedigree.h"
@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::int64_t kColumns = 2;
 
-at::Tensor points(const std::vector<double>& flat) {
-  return at::tensor(flat, at::kDouble).view({-1, kColumns});
+Array points(const std::vector<double>& flat) {
+  return nd::tensor(flat, nd::kDouble).view({-1, kColumns});
 }
 
 constexpr const char* kSource = "simulated relationship";
@@ -70,10 +70,10 @@ class SeedData {
     if (options.dependence == SimulatedDependence::blocks) return;
     relations_.relationships.push_back(relationship_of(latents_));
     FitRows rows;
-    rows.train.data = at::zeros({relations_.rows, kColumns}, at::kDouble);
+    rows.train.data = nd::zeros({relations_.rows, kColumns}, nd::kDouble);
     rows.relations = relations_;
     dependence_ = make(Schedule::joint, rows);
-    const auto lambda = at::full({1, 1}, latents_.lambda, at::kDouble).to(device_);
+    const auto lambda = nd::full({1, 1}, latents_.lambda, nd::kDouble).to(device_);
     const double kappa = dependence_.law->row_worth(lambda).sum().item<double>();
     floor_nats_ = kColumns / 2.0 * std::log1p(1 / kappa);
   }
@@ -115,7 +115,7 @@ class SeedData {
     return made;
   }
 
-  at::Device device_;
+  nd::Device device_;
   Logger& logger_;
   DependenceRequest request_;
   Simulation latents_;

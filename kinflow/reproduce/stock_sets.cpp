@@ -1,7 +1,6 @@
 // Rows for every dependence, and the lists of methods.
 #include "kinflow/reproduce/stock_sets.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <map>
@@ -9,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/device_stream.h"
 
@@ -60,10 +60,10 @@ DependenceRequest by_pair_and_time() {
   return request;
 }
 
-at::Tensor points(const PairReturns& returns, const std::vector<std::int64_t>& rows) {
-  return at::tensor(returns.returns, at::kDouble)
+Array points(const PairReturns& returns, const std::vector<std::int64_t>& rows) {
+  return nd::tensor(returns.returns, nd::kDouble)
       .view({-1, kColumns})
-      .index_select(0, at::tensor(rows, at::kLong));
+      .index_select(0, nd::tensor(rows, nd::kLong));
 }
 
 // What the request asks for, of the training rows.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/clock.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/device_stream.h"
@@ -24,7 +25,7 @@ constexpr std::int64_t kSetsOnDevice = 10;
 
 // The queue of a thread for all its sets. With a new one for each set, libraries would
 // keep memory for every queue that they have seen.
-const std::optional<c10::Stream>& queue_of_thread(c10::Device device) {
+const std::optional<DeviceQueue>& queue_of_thread(nd::Device device) {
   thread_local const auto queue = take_device_stream(device);
   return queue;
 }

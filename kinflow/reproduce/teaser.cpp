@@ -1,7 +1,6 @@
 // Simulation, fits, a table and a picture.
 #include "kinflow/reproduce/teaser.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <chrono>
@@ -9,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/folder_lock.h"
@@ -105,7 +105,7 @@ DensityGrid model_density(const Model& model) {
     flat.push_back(point.x2);
   }
   const auto density =
-      model.row_log_density(at::tensor(flat, at::kDouble).view({-1, 2}), {}).exp();
+      model.row_log_density(nd::tensor(flat, nd::kDouble).view({-1, 2}), {}).exp();
   auto grid = empty_grid();
   grid.values.assign(density.data_ptr<double>(),
                      density.data_ptr<double>() + density.numel());

@@ -1,17 +1,17 @@
 // Training and scoring flows of unbalanced images.
 #include "kinflow/reproduce/unbalanced_images.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "kinflow/array/array.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/random.h"
-#include "kinflow/core/tensor_numbers.h"
 #include "kinflow/evaluate/image_draws.h"
 
 namespace kinflow {
@@ -58,7 +58,7 @@ struct Trained {
   GlowFlow flow;
   std::int64_t best_epoch = 0;
   double valid_nll_nats = std::numeric_limits<double>::infinity();
-  at::Tensor correlations = {};
+  Array correlations = {};
   std::int64_t skipped_steps = 0;  // of the whole training
   std::vector<UnbalancedEpoch> epochs = {};
 };
@@ -72,8 +72,7 @@ class Seed {
         train_(rows_of(simulated_.train)),
         valid_(rows_of(simulated_.valid)),
         test_(rows_of(simulated_.test)),
-        reference_(balanced(kReference)),
-        features_(built_in_features(at::kCPU)) {}
+        reference_(balanced(kReference)) {}
 
   UnbalancedSeed run() {
     UnbalancedSeed result{.people = simulated_.train.people(),
@@ -93,24 +92,24 @@ class Seed {
  private:
   std::uint64_t seed() const { return setting_.train.seed; }
 
-  at::Tensor balanced(std::int64_t draw) const {
+  Array balanced(std::int64_t draw) const {
     return rows_of(balanced_images(setting_.images, setting_.images.test_images, draw))
         .pixels;
   }
 
   // As many as are drawn of others, in random order.
-  at::Tensor random_training() const {
+  Array random_training() const {
     Random random(seed(), stream(Purpose::subsets));
     auto images = random.permutation(train_.pixels.size(0));
     images.resize(
         std::min(images.size(), static_cast<std::size_t>(setting_.images.test_images)));
-    return train_.pixels.index_select(0, at::tensor(images, at::kLong));
+    return train_.pixels.index_select(0, nd::tensor(images, nd::kLong));
   }
 
   Trained train(Schedule schedule) const {
     auto options = setting_.train;
     options.schedule = schedule;
-    ImageTrainer trainer(train_, setting_.flow, options, at::kCPU);
+    ImageTrainer trainer(train_, setting_.flow, options, nd::kCPU);
     Trained best{.flow = GlowFlow(setting_.flow, seed())};
     while (!trainer.is_finished()) {
       if (stop_ != nullptr && *stop_) {
@@ -150,9 +149,9 @@ class Seed {
     return result;
   }
 
-  ImageMethodScore score(const std::string& name, const at::Tensor& pixels) const {
+  ImageMethodScore score(const std::string& name, const Array& pixels) const {
     return {.method = name,
-            .distances = image_distances(reference_, pixels, *features_),
+            .distances = image_distances(built_in_features(reference_, pixels)),
             .samples = sheet_images(
                 pixels.narrow(0, 0, std::min(kKeptImages, pixels.size(0))))};
   }
@@ -161,8 +160,7 @@ class Seed {
   const std::atomic<bool>* stop_;
   SimulatedImages simulated_;
   ImageRows train_, valid_, test_;
-  at::Tensor reference_;
-  std::unique_ptr<ImageFeatures> features_;
+  Array reference_;
 };
 
 }  // namespace

@@ -1,47 +1,45 @@
 // One step of Adamax.
 #include "kinflow/train/adamax.h"
 
-#include <ATen/ATen.h>
-
 #include <cmath>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/workers.h"
 #include "kinflow/flow/fused_flow.h"
 #include "kinflow/flow/kernels/kernel_plan.h"
 
 namespace kinflow {
 
-Adamax::Adamax(const at::Tensor& parameters)
-    : first_moment(at::zeros_like(parameters)),
-      infinity_norm(at::zeros_like(parameters)),
-      steps(at::zeros({parameters.size(0), 1}, parameters.options().dtype(at::kLong))) {
+Adamax::Adamax(const Array& parameters)
+    : first_moment(nd::zeros_like(parameters)),
+      infinity_norm(nd::zeros_like(parameters)),
+      steps(nd::zeros({parameters.size(0), 1}, parameters.options().dtype(nd::kLong))) {
 }
 
-void Adamax::step(at::Tensor& parameters, const at::Tensor& gradient,
-                  const at::Tensor& learning_rate, const at::Tensor& weight_decay,
-                  const at::Tensor& active) {
+void Adamax::step(Array& parameters, const Array& gradient, const Array& learning_rate,
+                  const Array& weight_decay, const Array& active) {
   const auto decayed = weight_decay.defined()
-                           ? at::addcmul(gradient, parameters, weight_decay)
+                           ? nd::addcmul(gradient, parameters, weight_decay)
                            : gradient;
-  const auto moment = at::lerp(first_moment, decayed, 1 - kAdamaxFirstDecay);
+  const auto moment = nd::lerp(first_moment, decayed, 1 - kAdamaxFirstDecay);
   const auto norm =
-      at::maximum(infinity_norm * kAdamaxNormDecay, decayed.abs().add(kAdamaxEpsilon));
+      nd::maximum(infinity_norm * kAdamaxNormDecay, decayed.abs().add(kAdamaxEpsilon));
   const auto count = steps + 1;
-  const auto correction = 1 - at::pow(at::full_like(learning_rate, kAdamaxFirstDecay),
+  const auto correction = 1 - nd::pow(nd::full_like(learning_rate, kAdamaxFirstDecay),
                                       count.to(learning_rate));
   const auto next = parameters - learning_rate / correction * moment / norm;
-  at::where_out(first_moment, active, moment, first_moment);
-  at::where_out(infinity_norm, active, norm, infinity_norm);
-  at::where_out(steps, active, count, steps);
-  at::where_out(parameters, active, next, parameters);
+  nd::where_out(first_moment, active, moment, first_moment);
+  nd::where_out(infinity_norm, active, norm, infinity_norm);
+  nd::where_out(steps, active, count, steps);
+  nd::where_out(parameters, active, next, parameters);
 }
 
 template <typename Real>
-void Adamax::step_on_cpu(at::Tensor& parameters, const at::Tensor& gradient,
-                         const at::Tensor& learning_rate,
-                         const at::Tensor& weight_decay, const at::Tensor& active) {
+void Adamax::step_on_cpu(Array& parameters, const Array& gradient,
+                         const Array& learning_rate, const Array& weight_decay,
+                         const Array& active) {
   const auto slopes = gradient.contiguous(), decays = weight_decay.contiguous();
-  const auto rates = learning_rate.to(at::kDouble).contiguous();
+  const auto rates = learning_rate.to(nd::kDouble).contiguous();
   const auto moves = active.contiguous();
   const std::int64_t count = parameters.size(1);
   shared_workers().run(
@@ -60,10 +58,10 @@ void Adamax::step_on_cpu(at::Tensor& parameters, const at::Tensor& gradient,
       });
 }
 
-void Adamax::step_by_kernels(at::Tensor& parameters, const at::Tensor& gradient,
-                             const at::Tensor& learning_rate,
-                             const at::Tensor& weight_decay, const at::Tensor& active) {
-  if (parameters.scalar_type() == at::kFloat) {
+void Adamax::step_by_kernels(Array& parameters, const Array& gradient,
+                             const Array& learning_rate, const Array& weight_decay,
+                             const Array& active) {
+  if (parameters.scalar_type() == nd::kFloat) {
     step_on_cpu<float>(parameters, gradient, learning_rate, weight_decay, active);
   } else {
     step_on_cpu<double>(parameters, gradient, learning_rate, weight_decay, active);
@@ -74,7 +72,7 @@ double Adamax::correction(std::int64_t steps) {
   return 1 - std::pow(kAdamaxFirstDecay, static_cast<double>(steps));
 }
 
-void Adamax::reset(const at::Tensor& which) {
+void Adamax::reset(const Array& which) {
   first_moment.masked_fill_(which, 0);
   infinity_norm.masked_fill_(which, 0);
   steps.masked_fill_(which, 0);

@@ -2,9 +2,9 @@
 // replica.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
+
+#include "kinflow/array/array.h"
 
 namespace kinflow {
 
@@ -12,34 +12,32 @@ namespace kinflow {
 /// weight decay; the decay is coupled: it is added to the gradient.
 class Adamax {
  public:
-  explicit Adamax(const at::Tensor& parameters);
+  explicit Adamax(const Array& parameters);
 
-  /// One step, in place: no tensor of the state moves. @param learning_rate [R, 1]
+  /// One step, in place: no array of the state moves. @param learning_rate [R, 1]
   /// @param weight_decay of a shape that broadcasts to [R, P], or undefined
   /// @param active [R, 1] bool; other replicas keep parameters and moments
-  void step(at::Tensor& parameters, const at::Tensor& gradient,
-            const at::Tensor& learning_rate, const at::Tensor& weight_decay,
-            const at::Tensor& active);
-  /// The same by kernels for tensors on the CPU, replicas shared among the process's
+  void step(Array& parameters, const Array& gradient, const Array& learning_rate,
+            const Array& weight_decay, const Array& active);
+  /// The same by kernels for arrays on the CPU, replicas shared among the process's
   /// team. @param weight_decay [R, P]
-  void step_by_kernels(at::Tensor& parameters, const at::Tensor& gradient,
-                       const at::Tensor& learning_rate, const at::Tensor& weight_decay,
-                       const at::Tensor& active);
+  void step_by_kernels(Array& parameters, const Array& gradient,
+                       const Array& learning_rate, const Array& weight_decay,
+                       const Array& active);
   /// What the learning rate of step number `steps` (from 1) is divided by.
   static double correction(std::int64_t steps);
   /// Forgets the moments of the replicas where `which` [R, 1] bool holds.
-  void reset(const at::Tensor& which);
+  void reset(const Array& which);
 
   /// State, for checkpoints.
-  at::Tensor first_moment;   ///< [R, P]
-  at::Tensor infinity_norm;  ///< [R, P]
-  at::Tensor steps;          ///< [R, 1] int64
+  Array first_moment;   ///< [R, P]
+  Array infinity_norm;  ///< [R, P]
+  Array steps;          ///< [R, 1] int64
 
  private:
   template <typename Real>
-  void step_on_cpu(at::Tensor& parameters, const at::Tensor& gradient,
-                   const at::Tensor& learning_rate, const at::Tensor& weight_decay,
-                   const at::Tensor& active);
+  void step_on_cpu(Array& parameters, const Array& gradient, const Array& learning_rate,
+                   const Array& weight_decay, const Array& active);
 };
 
 }  // namespace kinflow

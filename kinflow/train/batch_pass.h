@@ -2,10 +2,9 @@
 // gradient in the weights once the dependence has said what the latents should do.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <memory>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/flow.h"
 #include "kinflow/train/options.h"
 
@@ -16,19 +15,18 @@ class BatchPass {
   virtual ~BatchPass() = default;
   /// Latents [R, b, p] and log-determinants [R, b] of some rows of the training data,
   /// without gradients. @param rows [b] int64
-  virtual LatentResult to_latent(const at::Tensor& rows) = 0;
+  virtual LatentResult to_latent(const Array& rows) = 0;
   /// Gradient [R, P] in the flow's values of
   ///     sum of latents * latent_slopes + log_abs_det_slope * sum of log_abs_det
   /// of the rows of the last to_latent(). @param latent_slopes [R, b, p]
-  virtual at::Tensor gradient(const at::Tensor& latent_slopes,
-                              double log_abs_det_slope) = 0;
+  virtual Array gradient(const Array& latent_slopes, double log_abs_det_slope) = 0;
   /// As BatchEstimator::is_repeatable().
   virtual bool is_repeatable() const { return false; }
 };
 
 /// `flow` must outlive the pass.
 /// @param data [n, p]  @param context [n, c] or undefined
-std::unique_ptr<BatchPass> make_batch_pass(const Flow& flow, const at::Tensor& data,
-                                           const at::Tensor& context, Engine engine);
+std::unique_ptr<BatchPass> make_batch_pass(const Flow& flow, const Array& data,
+                                           const Array& context, Engine engine);
 
 }  // namespace kinflow

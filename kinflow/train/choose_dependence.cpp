@@ -1,7 +1,6 @@
 // Scores in place of latents, held-out blocks, and the likelihood of all rows.
 #include "kinflow/train/choose_dependence.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
@@ -57,8 +57,8 @@ std::vector<BlockCandidate> block_candidates(std::int64_t columns) {
 }
 
 // Columns as a flow's latents would be if each column by itself were all there is.
-at::Tensor scores_of(const FitRequest& request, const TableRows& rows,
-                     const Dependence& law) {
+Array scores_of(const FitRequest& request, const TableRows& rows,
+                const Dependence& law) {
   const auto worth = usual_worth(request, law);
   auto by = Standardization::from(rows.data, worth, rows.bounds);
   by = by.with_scores(rows.data, worth, worth.sum().item<double>()).value_or(by);
@@ -67,7 +67,7 @@ at::Tensor scores_of(const FitRequest& request, const TableRows& rows,
 
 // Some rows of some of the blocks that have several.
 struct SomeBlocks {
-  at::Tensor rows;                          // int64, of the table
+  Array rows;                               // int64, of the table
   std::vector<std::int64_t> block_of_row;   // of these rows, 0 .. blocks - 1
   std::vector<std::int64_t> rows_of_block;  // at least 2
 };
@@ -104,13 +104,13 @@ SomeBlocks take_some(const std::vector<std::string>& labels, std::int64_t most_b
     some.block_of_row.push_back(place[of_table]);
     ++some.rows_of_block[b];
   }
-  some.rows = at::tensor(chosen, at::kLong);
+  some.rows = nd::tensor(chosen, nd::kLong);
   return some;
 }
 
 // Held-out log-densities of the blocks under every candidate, [candidates][blocks].
 std::vector<std::vector<double>> score_blocks(
-    const at::Tensor& scores, const SomeBlocks& some,
+    const Array& scores, const SomeBlocks& some,
     const std::vector<BlockCandidate>& candidates, std::uint64_t seed) {
   std::vector<double> worth;
   for (const auto size : some.rows_of_block) {
@@ -129,12 +129,12 @@ std::vector<std::vector<double>> score_blocks(
       (is_out ? train_blocks : held_out)[i] = -1;
       if (!is_out) train_rows.push_back(static_cast<std::int64_t>(i));
     }
-    const auto train = at::tensor(train_rows, at::kLong);
-    const Blocks law(at::tensor(some.block_of_row, at::kLong).index_select(0, train));
+    const auto train = nd::tensor(train_rows, nd::kLong);
+    const Blocks law(nd::tensor(some.block_of_row, nd::kLong).index_select(0, train));
     const auto map =
         latent_map_start(law, scores.index_select(0, train),
                          law.row_worth(law.default_parameters().unsqueeze(0))[0]);
-    const auto latents = at::mm(scores, map.t()).contiguous();
+    const auto latents = nd::mm(scores, map.t()).contiguous();
     const auto learned =
         sum_by_block(latents.data_ptr<double>(), columns, train_blocks);
     const auto judged = sum_by_block(latents.data_ptr<double>(), columns, held_out);
@@ -226,7 +226,7 @@ DependenceChoice choose_correlation(const FitRequest& request, const TableRows& 
         fmt::format("there are fewer than {} blocks of several rows", kFewestBlocks);
     return choice;
   }
-  const Blocks law(at::tensor(number_blocks(rows.labels).block_of_row, at::kLong));
+  const Blocks law(nd::tensor(number_blocks(rows.labels).block_of_row, nd::kLong));
   const auto scores = scores_of(request, rows, law).index_select(0, some.rows);
   const auto densities = score_blocks(scores, some, candidates, seed);
   std::size_t best = 0;
@@ -277,7 +277,7 @@ DependenceChoice choose_for_latents(const FitRequest& request, const TableRows& 
                           .unsqueeze(0)
                           .to(find_device(request.device));
   const auto count = static_cast<double>(rows.data.size(0));
-  const auto nll_of = [&](const Dependence& law, const at::Tensor& from) {
+  const auto nll_of = [&](const Dependence& law, const Array& from) {
     const auto likely = most_likely_placed(
         law, scores, from.unsqueeze(0).to(scores.device()), request.train.prior);
     const auto placement = place(law, likely, scores);

@@ -1,8 +1,6 @@
 // Members, held-out latents and scores, and the refit.
 #include "kinflow/train/cross_fit.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
@@ -30,7 +29,7 @@ namespace {
 struct HeldOut {
   LatentResult latents;  // [n, p] and [n], by the best flow of each row's fold
   /// Of the rows of each fold, by its members and then its row flows: [K, n of fold].
-  std::vector<at::Tensor> log_densities;
+  std::vector<Array> log_densities;
 };
 
 // How many of every fold's members and row flows give the density of single rows.
@@ -76,20 +75,20 @@ FlowsOfFolds rank_row_flows(const CrossFit& fit, const FlowsOfFolds& members) {
   return ranked;
 }
 
-at::Tensor held_out_places(const CrossFit& fit, std::size_t fold) {
-  return at::tensor(fit.plan.held_out_rows(static_cast<std::int64_t>(fold)), at::kLong);
+Array held_out_places(const CrossFit& fit, std::size_t fold) {
+  return nd::tensor(fit.plan.held_out_rows(static_cast<std::int64_t>(fold)), nd::kLong);
 }
 
 HeldOut score_held_out(const CrossFit& fit, const FlowsOfFolds& members,
                        const FlowsOfFolds& row_flows) {
   const auto rows = fit.rows.train.data.size(0), columns = fit.rows.train.data.size(1);
-  HeldOut all{.latents = {.latents = at::empty({rows, columns}, at::kDouble),
-                          .log_abs_det = at::empty({rows}, at::kDouble)},
+  HeldOut all{.latents = {.latents = nd::empty({rows, columns}, nd::kDouble),
+                          .log_abs_det = nd::empty({rows}, nd::kDouble)},
               .log_densities = {}};
   for (std::size_t fold = 0; fold < members.size(); ++fold) {
     const auto places = held_out_places(fit, fold);
     const auto& valid = fit.groups.of(fold, 0).rows().valid;
-    std::vector<at::Tensor> densities;
+    std::vector<Array> densities;
     for (const auto& part : fit.groups.parts_of_model(fold, members[fold])) {
       const auto found = part.latents(valid.data, valid.context);
       if (densities.empty()) {
@@ -102,7 +101,7 @@ HeldOut score_held_out(const CrossFit& fit, const FlowsOfFolds& members,
     for (const auto& part : fit.groups.parts_of_model(fold, row_flows[fold])) {
       densities.push_back(part.row_log_densities(valid.data, valid.context));
     }
-    all.log_densities.push_back(at::cat(densities));
+    all.log_densities.push_back(nd::cat(densities));
   }
   return all;
 }
@@ -195,10 +194,10 @@ std::unique_ptr<TrainingGroup> refit_or_warn(const CrossFit& fit, const Choice& 
 // The most likely parameters for every member, where each latent has its own: the
 // latents of one flow are not those of another. They are of all rows, most of which the
 // member was trained on.
-std::vector<at::Tensor> parameters_of_members(const CrossFit& fit,
-                                              const FlowsOfFolds& members,
-                                              const at::Tensor& start, Logger& logger) {
-  std::vector<at::Tensor> all;
+std::vector<Array> parameters_of_members(const CrossFit& fit,
+                                         const FlowsOfFolds& members,
+                                         const Array& start, Logger& logger) {
+  std::vector<Array> all;
   const auto& rows = fit.rows.train;
   for (std::size_t fold = 0; fold < members.size(); ++fold) {
     for (const auto& part : fit.groups.parts_of_model(fold, members[fold])) {
@@ -213,8 +212,8 @@ std::vector<at::Tensor> parameters_of_members(const CrossFit& fit,
 }
 
 // The mean NLL of held-out rows by what they are worth, and its error by units.
-CrossValidation cross_validate(const CrossFit& fit, const at::Tensor& log_densities,
-                               const at::Tensor& worth) {
+CrossValidation cross_validate(const CrossFit& fit, const Array& log_densities,
+                               const Array& worth) {
   CrossValidation result{.folds = fit.plan.folds,
                          .units = fit.plan.units,
                          .worth_of_rows = worth.sum().item<double>(),
@@ -245,8 +244,8 @@ bool leaves_location_open(double worth) { return worth > 0 && worth < kFewRows; 
 
 std::optional<Calibration> spread_of_location(const CrossFit& fit,
                                               const CrossValidation& scores,
-                                              const at::Tensor& latents,
-                                              const std::vector<at::Tensor>& parameters,
+                                              const Array& latents,
+                                              const std::vector<Array>& parameters,
                                               std::int64_t members, Logger& logger) {
   const double worth = scores.worth_of_rows;
   if (!leaves_location_open(worth)) return {};
@@ -256,14 +255,14 @@ std::optional<Calibration> spread_of_location(const CrossFit& fit,
       "are related to none of these may be far above the cross-validated one",
       worth));
   // Members with latents of their own have no location and scale in common.
-  auto placement = Placement{.mean = at::zeros({1, latents.size(1)}, at::kDouble),
-                             .deviation = at::ones({1, latents.size(1)}, at::kDouble)};
+  auto placement = Placement{.mean = nd::zeros({1, latents.size(1)}, nd::kDouble),
+                             .deviation = nd::ones({1, latents.size(1)}, nd::kDouble)};
   if (parameters.size() == 1) {
     const auto& shared = parameters.front();
     placement = place(*fit.dependence.law, shared.unsqueeze(0),
                       latents.to(shared.device()).unsqueeze(0));
   }
-  const auto for_each = [&](const at::Tensor& numbers) {
+  const auto for_each = [&](const Array& numbers) {
     return numbers.cpu().expand({members, latents.size(1)}).contiguous();
   };
   return Calibration{
@@ -272,13 +271,13 @@ std::optional<Calibration> spread_of_location(const CrossFit& fit,
 }
 
 // The log-densities of all held-out rows under a mixture of their folds' flows, [n].
-at::Tensor log_densities_of(const CrossFit& fit, const HeldOut& held_out,
-                            const FlowsOfFolds& members, const RowMixture& mixture) {
-  auto all = at::empty({fit.rows.train.data.size(0)}, at::kDouble);
+Array log_densities_of(const CrossFit& fit, const HeldOut& held_out,
+                       const FlowsOfFolds& members, const RowMixture& mixture) {
+  auto all = nd::empty({fit.rows.train.data.size(0)}, nd::kDouble);
   for (std::size_t fold = 0; fold < members.size(); ++fold) {
     const auto& own = held_out.log_densities[fold];
     const auto taken =
-        at::cat({own.narrow(0, 0, mixture.members),
+        nd::cat({own.narrow(0, 0, mixture.members),
                  own.narrow(0, std::ssize(members[fold]), mixture.row_flows)});
     all.index_copy_(0, held_out_places(fit, fold), mixture_log_density(taken));
   }
@@ -319,7 +318,6 @@ std::vector<ModelPart> row_parts_of(const CrossFit& fit, const FlowsOfFolds& mem
 
 FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
                            Logger& logger) {
-  const c10::NoGradGuard no_grad;
   const auto members = choose_members(fit, logger);
   for (const auto& group : fit.groups.all) group->restore_best();
   const auto row_flows = rank_row_flows(fit, members);
@@ -335,7 +333,7 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
                                .to(find_device(fit.request.device));
   const bool has_own_latents =
       dynamic_cast<const FoldedLatents*>(fit.dependence.law.get()) != nullptr;
-  std::vector<at::Tensor> parameters;
+  std::vector<Array> parameters;
   if (has_own_latents) {
     parameters = parameters_of_members(fit, members, start, logger);
   } else {
@@ -381,7 +379,7 @@ FitResult finish_cross_fit(const CrossFit& fit, const nlohmann::json& record,
         fit.dependence.with_parameters(parameters[i]).parameters;
   }
   result.valid_nll_nats = score;
-  const auto worth = fit.dependence.law->row_worth(at::stack(parameters)).mean(0).cpu();
+  const auto worth = fit.dependence.law->row_worth(nd::stack(parameters)).mean(0).cpu();
   const auto mixtures = row_mixtures(members, row_flows, worth.sum().item<double>());
   const auto scores_of = [&](const RowMixture& one) {
     return cross_validate(fit, log_densities_of(fit, held_out, members, one), worth);

@@ -1,8 +1,6 @@
-// State of trainings in tensors on a GPU, handed to the fused CUDA kernels.
+// State of trainings in arrays on a GPU, handed to the fused CUDA kernels.
 #include "kinflow/train/cuda_backend.h"
 
-#include <ATen/ATen.h>
-#include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 
@@ -13,12 +11,14 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/cuda_memory.h"
 #include "kinflow/dependence/block_replica.h"
 #include "kinflow/dependence/per_latent.h"
 #include "kinflow/flow/fused_cuda.h"
 #include "kinflow/train/epoch_cuda.h"
 #include "kinflow/train/images/image_kernels_cuda.h"
+#include "kinflow/train/recorded_pass.h"
 #include "kinflow/train/row_order_cuda.h"
 
 namespace kinflow {
@@ -30,36 +30,36 @@ void* current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 constexpr std::int64_t kOrdersAtOnce = 32;
 
 bool takes(const Flow& flow) {
-  return flow.values().scalar_type() == at::kFloat &&
+  return flow.values().scalar_type() == nd::kFloat &&
          FusedFlowCuda::fits(make_plan(flow.options())) && cuda_kernels_run();
 }
 
-at::Tensor contiguous(const at::Tensor& tensor) {
+Array contiguous(const Array& tensor) {
   return tensor.defined() ? tensor.contiguous() : tensor;
 }
 
-const float* numbers(const at::Tensor& tensor) {
+const float* numbers(const Array& tensor) {
   return tensor.defined() ? tensor.data_ptr<float>() : nullptr;
 }
 
 class CudaPass final : public BatchPass {
  public:
-  CudaPass(const Flow& flow, const at::Tensor& data, const at::Tensor& context)
+  CudaPass(const Flow& flow, const Array& data, const Array& context)
       : flow_(flow),
         kernels_(make_plan(flow.options())),
         data_(data.contiguous()),
         context_(contiguous(context)) {}
 
-  LatentResult to_latent(const at::Tensor& rows) override {
+  LatentResult to_latent(const Array& rows) override {
     rows_ = rows.contiguous();
     const std::int64_t count = rows_.size(0), replicas = flow_.replicas();
     LatentResult result{
-        .latents = at::empty({replicas, count, data_.size(1)}, data_.options()),
-        .log_abs_det = at::empty({replicas, count}, data_.options())};
+        .latents = nd::empty({replicas, count, data_.size(1)}, data_.options()),
+        .log_abs_det = nd::empty({replicas, count}, data_.options())};
     const auto bytes =
         static_cast<std::int64_t>(kernels_.workspace_bytes(count, replicas));
     if (!workspace_.defined() || workspace_.size(0) < bytes) {
-      workspace_ = at::empty({bytes}, data_.options().dtype(at::kByte));
+      workspace_ = nd::empty({bytes}, data_.options().dtype(nd::kByte));
     }
     kernels_.to_latent(batch(), replicas, flow_.values().data_ptr<float>(),
                        result.latents.data_ptr<float>(),
@@ -68,10 +68,9 @@ class CudaPass final : public BatchPass {
     return result;
   }
 
-  at::Tensor gradient(const at::Tensor& latent_slopes,
-                      double log_abs_det_slope) override {
-    auto slopes = latent_slopes.clone(at::MemoryFormat::Contiguous);
-    auto result = at::empty_like(flow_.values());
+  Array gradient(const Array& latent_slopes, double log_abs_det_slope) override {
+    auto slopes = latent_slopes.clone(nd::MemoryFormat::Contiguous);
+    auto result = nd::empty_like(flow_.values());
     kernels_.backward(batch(), flow_.replicas(), flow_.values().data_ptr<float>(),
                       slopes.data_ptr<float>(), static_cast<float>(log_abs_det_slope),
                       workspace_.data_ptr(), result.data_ptr<float>(),
@@ -92,13 +91,13 @@ class CudaPass final : public BatchPass {
 
   const Flow& flow_;
   FusedFlowCuda kernels_;
-  at::Tensor data_, context_, rows_, workspace_;
+  Array data_, context_, rows_, workspace_;
 };
 
 class CudaTraining final : public ReplicaTraining {
  public:
   CudaTraining(TrainingState& state, const Dependence& dependence, const Blocks* blocks,
-               const at::Tensor& data, const at::Tensor& context,
+               const Array& data, const Array& context,
                const std::vector<TrainOptions>& options)
       : state_(state), data_(data.contiguous()), context_(contiguous(context)) {
     setup_ = {.plan = make_plan(state.flow.options()), .rows = data.size(0)};
@@ -112,44 +111,44 @@ class CudaTraining final : public ReplicaTraining {
         setup_.blocks.sizes.push_back(static_cast<std::int64_t>(others) + 1);
       }
     }
-    const auto column = [&](at::ScalarType type, const auto& of) {
+    const auto column = [&](nd::ScalarType type, const auto& of) {
       std::vector<double> values;
       for (const auto& replica : options) {
         values.push_back(static_cast<double>(of(replica)));
       }
-      return at::tensor(values, at::kDouble).to(data_.device(), type);
+      return nd::tensor(values, nd::kDouble).to(data_.device(), type);
     };
     const auto choice = [&](const TrainOptions& replica) {
       return estimator_choice(replica, dependence);
     };
-    weight_decay_ = column(at::kFloat, [](const auto& o) { return o.weight_decay; });
-    rate_ = column(at::kDouble, [](const auto& o) { return o.dependence_rate; });
-    prior_ = column(at::kDouble, [](const auto& o) { return o.prior; });
+    weight_decay_ = column(nd::kFloat, [](const auto& o) { return o.weight_decay; });
+    rate_ = column(nd::kDouble, [](const auto& o) { return o.dependence_rate; });
+    prior_ = column(nd::kDouble, [](const auto& o) { return o.prior; });
     has_memory_ =
-        column(at::kBool, [&](const auto& o) { return choice(o).needs_memory; });
-    share_ = column(at::kDouble, [&](const auto& o) { return choice(o).memory_share; });
+        column(nd::kBool, [&](const auto& o) { return choice(o).needs_memory; });
+    share_ = column(nd::kDouble, [&](const auto& o) { return choice(o).memory_share; });
     moves_ =
-        column(at::kBool, [&](const auto& o) { return choice(o).moves_parameters; });
+        column(nd::kBool, [&](const auto& o) { return choice(o).moves_parameters; });
     any_memory_ = has_memory_.any().item<bool>();
   }
 
-  at::Tensor run_epoch(const EpochPlan& plan) override {
+  Array run_epoch(const EpochPlan& plan) override {
     const auto device = data_.device();
     if (!epochs_) {
       setup_.batch_bounds = plan.bounds;
       epochs_.emplace(setup_);
     }
-    const auto active = at::tensor(plan.active, at::kByte).to(device, at::kBool);
-    const auto rates = at::tensor(plan.rates, at::kDouble).to(device, at::kFloat);
+    const auto active = nd::tensor(plan.active, nd::kByte).to(device, nd::kBool);
+    const auto rates = nd::tensor(plan.rates, nd::kDouble).to(device, nd::kFloat);
     const auto factors =
-        at::tensor(plan.rate_factors, at::kDouble).to(device, at::kFloat);
-    auto nll = at::full({static_cast<std::int64_t>(plan.active.size()), 1},
+        nd::tensor(plan.rate_factors, nd::kDouble).to(device, nd::kFloat);
+    auto nll = nd::full({static_cast<std::int64_t>(plan.active.size()), 1},
                         std::numeric_limits<double>::quiet_NaN(),
-                        data_.options().dtype(at::kDouble));
+                        data_.options().dtype(nd::kDouble));
     auto& optimizer = state_.flow_optimizer;
     auto& dependence = state_.dependence_optimizer;
     const bool has_blocks = setup_.blocks.parameters > 0;
-    const auto of_blocks = [&](const at::Tensor& tensor) {
+    const auto of_blocks = [&](const Array& tensor) {
       return has_blocks ? tensor.data_ptr<double>() : nullptr;
     };
     epochs_->run({.data = numbers(data_),
@@ -183,10 +182,10 @@ class CudaTraining final : public ReplicaTraining {
                            std::numeric_limits<double>::quiet_NaN());
   }
 
-  void reset_memory(const at::Tensor& latents) override {
-    if (any_memory_) memory_ = latents.detach().clone(at::MemoryFormat::Contiguous);
+  void reset_memory(const Array& latents) override {
+    if (any_memory_) memory_ = latents.detach().clone(nd::MemoryFormat::Contiguous);
   }
-  const at::Tensor& memory() const override { return memory_; }
+  const Array& memory() const override { return memory_; }
 
  private:
   const std::int64_t* order_of(const EpochPlan& plan) {
@@ -194,7 +193,7 @@ class CudaTraining final : public ReplicaTraining {
         plan.epoch >= first_order_ + orders_.size(0)) {
       first_order_ = plan.epoch;
       orders_ =
-          at::empty({kOrdersAtOnce, setup_.rows}, data_.options().dtype(at::kLong));
+          nd::empty({kOrdersAtOnce, setup_.rows}, data_.options().dtype(nd::kLong));
       row_orders(plan.seed, first_order_, kOrdersAtOnce, setup_.rows,
                  orders_.data_ptr<std::int64_t>(), current_stream());
     }
@@ -202,13 +201,13 @@ class CudaTraining final : public ReplicaTraining {
   }
 
   TrainingState& state_;
-  at::Tensor data_, context_;
+  Array data_, context_;
   EpochSetup setup_;
   std::optional<EpochCuda> epochs_;
-  at::Tensor weight_decay_, rate_, prior_, has_memory_, share_, moves_;  // [R]
+  Array weight_decay_, rate_, prior_, has_memory_, share_, moves_;  // [R]
   bool any_memory_ = false;
-  at::Tensor memory_;
-  at::Tensor orders_;  // [kOrdersAtOnce, n]
+  Array memory_;
+  Array orders_;  // [kOrdersAtOnce, n]
   std::int64_t first_order_ = 0;
 };
 
@@ -300,16 +299,17 @@ class RecordedWork final : public RepeatedWork {
 
 }  // namespace
 
-std::unique_ptr<BatchPass> make_cuda_pass(const Flow& flow, const at::Tensor& data,
-                                          const at::Tensor& context) {
-  if (!takes(flow)) return nullptr;
+std::unique_ptr<BatchPass> make_device_pass(const Flow& flow, const Array& data,
+                                            const Array& context, Engine engine) {
+  if (engine == Engine::steps || !takes(flow)) {
+    return make_recorded_pass(flow, data, context);
+  }
   return std::make_unique<CudaPass>(flow, data, context);
 }
 
 std::unique_ptr<ReplicaTraining> make_cuda_training(
     TrainingState& state, const Dependence& dependence, const Blocks* blocks,
-    const at::Tensor& data, const at::Tensor& context,
-    const std::vector<TrainOptions>& options) {
+    const Array& data, const Array& context, const std::vector<TrainOptions>& options) {
   // The kernels know correlations that all latents share.
   if (!takes(state.flow) ||
       dynamic_cast<const FoldedLatents*>(&dependence) != nullptr) {
@@ -321,9 +321,8 @@ std::unique_ptr<ReplicaTraining> make_cuda_training(
                                         options);
 }
 
-void dequantize_by_cuda(const at::Tensor& pixels, std::int64_t bits,
-                        const at::Tensor& rows, const PixelNoise& noise,
-                        const at::Tensor& images) {
+void dequantize_by_cuda(const Array& pixels, std::int64_t bits, const Array& rows,
+                        const PixelNoise& noise, const Array& images) {
   launch_dequantize({.from = pixel_source(pixels, bits, noise),
                      .rows = rows.data_ptr<std::int64_t>(),
                      .images = rows.size(0),
@@ -332,9 +331,9 @@ void dequantize_by_cuda(const at::Tensor& pixels, std::int64_t bits,
                     current_stream());
 }
 
-void adamax_by_cuda(Adamax& optimizer, at::Tensor& values, const at::Tensor& gradient,
-                    const FlatStep& step, const at::Tensor& rate,
-                    const at::Tensor& factor, const at::Tensor& sound) {
+void adamax_by_cuda(Adamax& optimizer, Array& values, const Array& gradient,
+                    const FlatStep& step, const Array& rate, const Array& factor,
+                    const Array& sound) {
   launch_adamax({.values = values.data_ptr<float>(),
                  .first_moment = optimizer.first_moment.data_ptr<float>(),
                  .infinity_norm = optimizer.infinity_norm.data_ptr<float>(),

@@ -5,30 +5,31 @@
 #include <memory>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/train/batch_pass.h"
 #include "kinflow/train/images/image_kernels.h"
 #include "kinflow/train/replica_training.h"
 
 namespace kinflow {
 
-/// As make_batch_pass() and make_replica_training(), for tensors on a GPU. Null where
-/// this build has no CUDA kernels, or none for the flow's shape and type.
-std::unique_ptr<BatchPass> make_cuda_pass(const Flow& flow, const at::Tensor& data,
-                                          const at::Tensor& context);
+/// As make_batch_pass(), for arrays on a GPU: by fused kernels where there are any for
+/// the flow's shape and type.
+std::unique_ptr<BatchPass> make_device_pass(const Flow& flow, const Array& data,
+                                            const Array& context, Engine engine);
+/// As make_replica_training(), for arrays on a GPU. Null where there are no kernels for
+/// the flow's shape and type.
 /// @param blocks  null: rows are independent
 std::unique_ptr<ReplicaTraining> make_cuda_training(
     TrainingState& state, const Dependence& dependence, const Blocks* blocks,
-    const at::Tensor& data, const at::Tensor& context,
-    const std::vector<TrainOptions>& options);
+    const Array& data, const Array& context, const std::vector<TrainOptions>& options);
 
-/// dequantize() and take_flat_step() for tensors on a GPU; std::logic_error where this
+/// dequantize() and take_flat_step() for arrays on a GPU; std::logic_error where this
 /// build has no CUDA kernels.
-void dequantize_by_cuda(const at::Tensor& pixels, std::int64_t bits,
-                        const at::Tensor& rows, const PixelNoise& noise,
-                        const at::Tensor& images);
-void adamax_by_cuda(Adamax& optimizer, at::Tensor& values, const at::Tensor& gradient,
-                    const FlatStep& step, const at::Tensor& rate,
-                    const at::Tensor& factor, const at::Tensor& sound);
+void dequantize_by_cuda(const Array& pixels, std::int64_t bits, const Array& rows,
+                        const PixelNoise& noise, const Array& images);
+void adamax_by_cuda(Adamax& optimizer, Array& values, const Array& gradient,
+                    const FlatStep& step, const Array& rate, const Array& factor,
+                    const Array& sound);
 
 /// Gives the memory that finished trainings had on a GPU back to the device: LibTorch
 /// keeps it for the queue that took it, and that of recorded work for nobody. Waits for

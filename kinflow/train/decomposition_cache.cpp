@@ -1,7 +1,6 @@
 // Finding, checking, writing and discarding files with decompositions.
 #include "kinflow/train/decomposition_cache.h"
 
-#include <ATen/ATen.h>
 #include <cblas.h>
 #include <fmt/format.h>
 
@@ -14,10 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/hash.h"
 #include "kinflow/core/random.h"
-#include "kinflow/core/tensor_numbers.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/train/tensor_file.h"
 
 namespace kinflow {
@@ -43,46 +43,46 @@ constexpr std::chrono::hours kUnfinished{24};
 constexpr double kExact = 1e-10;
 constexpr int kTestVectors = 2;
 
-std::span<const double> numbers(const at::Tensor& tensor) {
+std::span<const double> numbers(const Array& tensor) {
   return {tensor.data_ptr<double>(), static_cast<std::size_t>(tensor.numel())};
 }
 
 /// The file of a matrix. The hash covers the number of values, and so that of the rows.
-fs::path path_of(const at::Tensor& matrix, const DecompositionCache& cache) {
+fs::path path_of(const Array& matrix, const DecompositionCache& cache) {
   return fs::path(cache.folder) / fmt::format("{}{}{:016x}{}", cache.stem, kMiddle,
                                               hash_of(numbers(matrix)), kEnd);
 }
 
-at::Tensor random_vector(std::int64_t length, Random& random) {
+Array random_vector(std::int64_t length, Random& random) {
   const auto vector = normal_numbers({length}, random);
   return vector / vector.norm();
 }
 
-bool is_at_most(const at::Tensor& vector, double length) {
+bool is_at_most(const Array& vector, double length) {
   // False for NaN.
   return vector.norm().item<double>() <= length;
 }
 
 /// Whether parts is G = Q D Q', as far as random vectors tell.
-bool is_decomposition_of(const at::Tensor& matrix, const SpectralDecomposition& parts) {
+bool is_decomposition_of(const Array& matrix, const SpectralDecomposition& parts) {
   const std::int64_t n = matrix.size(0);
-  const at::Tensor &basis = parts.eigenvectors, &values = parts.eigenvalues;
+  const Array &basis = parts.eigenvectors, &values = parts.eigenvalues;
   if (!values.isfinite().all().item<bool>() || values[0].item<double>() < 0 ||
       !(values.diff() >= 0).all().item<bool>()) {
     return false;
   }
   const double largest = values[n - 1].item<double>();
-  const at::Tensor taken_for_zero = (values == 0).to(at::kDouble);
+  const Array taken_for_zero = (values == 0).to(nd::kDouble);
   Random random(hash_of(numbers(values)));
   for (int i = 0; i < kTestVectors; ++i) {
-    const at::Tensor x = random_vector(n, random), y = random_vector(n, random);
-    if (!is_at_most(at::mv(basis.t(), at::mv(basis, y)) - y, kExact)) return false;
+    const Array x = random_vector(n, random), y = random_vector(n, random);
+    if (!is_at_most(nd::mv(basis.t(), nd::mv(basis, y)) - y, kExact)) return false;
     // The triangle that decompose_relationship() looks at.
-    at::Tensor product = at::empty({n}, at::kDouble);
+    Array product = nd::empty({n}, nd::kDouble);
     cblas_dsymv(CblasRowMajor, CblasUpper, static_cast<int>(n), 1,
                 matrix.data_ptr<double>(), static_cast<int>(n), x.data_ptr<double>(), 1,
                 0, product.data_ptr<double>(), 1);
-    const at::Tensor error = at::mv(basis.t(), product) - values * at::mv(basis.t(), x);
+    const Array error = nd::mv(basis.t(), product) - values * nd::mv(basis.t(), x);
     const double rounding = kEigenvalueRounding * static_cast<double>(n) * largest;
     if (!is_at_most(error * (1 - taken_for_zero), kExact * largest) ||
         !is_at_most(error * taken_for_zero, rounding)) {
@@ -93,7 +93,7 @@ bool is_decomposition_of(const at::Tensor& matrix, const SpectralDecomposition& 
 }
 
 /// The content of a file; InputError where it is not a decomposition of the matrix.
-SpectralDecomposition read_entry(const fs::path& file, const at::Tensor& matrix) {
+SpectralDecomposition read_entry(const fs::path& file, const Array& matrix) {
   const std::string path = file.string();
   const std::int64_t n = matrix.size(0);
   const auto unsound = [&](const std::string& why) {
@@ -105,16 +105,15 @@ SpectralDecomposition read_entry(const fs::path& file, const at::Tensor& matrix)
   auto [metadata, tensors] = load_tensors(path);
   if (metadata["format"] != kFormat) unsound("another format");
   SpectralDecomposition parts{
-      .eigenvectors = expect_tensor(tensors, "eigenvectors", {n, n}, at::kDouble, path),
-      .eigenvalues = expect_tensor(tensors, "eigenvalues", {n}, at::kDouble, path)};
+      .eigenvectors = expect_tensor(tensors, "eigenvectors", {n, n}, nd::kDouble, path),
+      .eigenvalues = expect_tensor(tensors, "eigenvalues", {n}, nd::kDouble, path)};
   if (!is_decomposition_of(matrix, parts)) unsound("one of another matrix");
   return parts;
 }
 
-/// The matrix's decomposition from its file; undefined tensors where there is none that
+/// The matrix's decomposition from its file; undefined arrays where there is none that
 /// is sound.
-SpectralDecomposition find(const fs::path& file, const at::Tensor& matrix,
-                           Logger& logger) {
+SpectralDecomposition find(const fs::path& file, const Array& matrix, Logger& logger) {
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return {};
   try {
@@ -195,7 +194,7 @@ void keep(const fs::path& file, const SpectralDecomposition& parts,
 }
 
 /// Of a matrix on any device; the parts are on the CPU.
-SpectralDecomposition decompose(const at::Tensor& matrix, Logger& logger) {
+SpectralDecomposition decompose(const Array& matrix, Logger& logger) {
   const std::int64_t n = matrix.size(0);
   if (!matrix.is_cpu()) {
     if (n >= kAnnouncedRows) {
@@ -222,14 +221,13 @@ DecompositionCache cache_beside(const std::string& matrix_file) {
           .stem = path.filename().string()};
 }
 
-SpectralDecomposition decompose_cached(const at::Tensor& relationship,
+SpectralDecomposition decompose_cached(const Array& relationship,
                                        const DecompositionCache& cache,
                                        Logger& logger) {
   if (relationship.dim() != 2 || relationship.size(0) != relationship.size(1)) {
     return decompose_relationship(relationship);
   }
-  const at::Tensor matrix =
-      relationship.detach().to(at::kCPU, at::kDouble).contiguous();
+  const Array matrix = relationship.detach().to(nd::kCPU, nd::kDouble).contiguous();
   SpectralDecomposition parts;
   if (cache.folder.empty() || matrix.size(0) < cache.smallest_rows) {
     parts = decompose(relationship, logger);

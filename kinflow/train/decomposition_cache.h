@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/log.h"
 #include "kinflow/dependence/spectral_decomposition.h"
 
@@ -34,7 +35,7 @@ DecompositionCache cache_beside(const std::string& matrix_file);
 /// name is computed anew and replaced, with a warning. Where nothing can be written the
 /// logger is told, and the work goes on.
 /// @param relationship G [n, n] float64, as it is decomposed: matched, scaled and split
-SpectralDecomposition decompose_cached(const at::Tensor& relationship,
+SpectralDecomposition decompose_cached(const Array& relationship,
                                        const DecompositionCache& cache, Logger& logger);
 
 }  // namespace kinflow

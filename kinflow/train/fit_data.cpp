@@ -1,12 +1,12 @@
 // Reading, checking and splitting the rows of a fit.
 #include "kinflow/train/fit_data.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
@@ -55,7 +55,7 @@ std::vector<std::string> remaining_columns(const Table& table,
 
 // The columns in which -9 is or would be one of the numbers that the table holds.
 std::vector<std::string> columns_around_minus_nine(
-    const at::Tensor& rows, const std::vector<std::string>& names) {
+    const Array& rows, const std::vector<std::string>& names) {
   std::vector<std::string> found;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto column = rows.select(1, static_cast<std::int64_t>(i)).contiguous();
@@ -100,7 +100,7 @@ void check_other_rows(const DataRequest& request, FitRows& rows) {
       request.valid_table, found.shared, counted(count, "validation row")));
 }
 
-ColumnsView view_of(const at::Tensor& rows, const std::vector<std::string>& names,
+ColumnsView view_of(const Array& rows, const std::vector<std::string>& names,
                     const std::string& source) {
   return {.source = source,
           .names = names,

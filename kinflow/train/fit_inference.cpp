@@ -1,13 +1,13 @@
 // Inference on the training rows' latents, as JSON.
 #include "kinflow/train/fit_inference.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/p_value.h"
@@ -84,7 +84,7 @@ nlohmann::json estimates(const Dependence& law, const LearnedDependence& learned
   auto list = nlohmann::json::array();
   const auto named = name_parameters(law, learned);
   for (std::size_t i = 0; i < named.names.size(); ++i) {
-    const auto at_place = [&](const at::Tensor& values) {
+    const auto at_place = [&](const Array& values) {
       return number(values[named.places[i]].item<double>());
     };
     list.push_back({{"parameter", named.names[i]},
@@ -96,8 +96,7 @@ nlohmann::json estimates(const Dependence& law, const LearnedDependence& learned
   return list;
 }
 
-nlohmann::json infer_dependence(const FittedDependence& fitted,
-                                const at::Tensor& parameters,
+nlohmann::json infer_dependence(const FittedDependence& fitted, const Array& parameters,
                                 const LatentResult& latents) {
   const auto& law = *fitted.law;
   nlohmann::json json = {
@@ -147,9 +146,9 @@ nlohmann::json infer_dependence(const FittedDependence& fitted,
 
 }  // namespace
 
-at::Tensor likely_parameters(const FittedDependence& fitted, const FitRequest& request,
-                             const at::Tensor& latents, const at::Tensor& trained,
-                             Logger& logger, const InferenceOptions& options) {
+Array likely_parameters(const FittedDependence& fitted, const FitRequest& request,
+                        const Array& latents, const Array& trained, Logger& logger,
+                        const InferenceOptions& options) {
   const auto& law = *fitted.law;
   if (law.parameter_count() == 0 || request.train.schedule == Schedule::grid ||
       fitted.learned.kind == DependenceKind::unstructured) {
@@ -167,7 +166,7 @@ at::Tensor likely_parameters(const FittedDependence& fitted, const FitRequest& r
   }
 }
 
-void add_inference(const FittedDependence& fitted, const at::Tensor& parameters,
+void add_inference(const FittedDependence& fitted, const Array& parameters,
                    const LatentResult& latents, Model& model, Logger& logger) {
   try {
     model.record["inference"] =

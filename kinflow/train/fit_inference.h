@@ -1,8 +1,7 @@
 // What a finished fit says about its dependence, with its uncertainty.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/inference.h"
 #include "kinflow/train/fit.h"
 #include "kinflow/train/fitted_dependence.h"
@@ -14,9 +13,9 @@ namespace kinflow {
 /// training where its own may still lag behind, and stages come seldom. A grid keeps
 /// its own, and an unstructured dependence has too many to search.
 /// @param trained  [k], where the search begins
-at::Tensor likely_parameters(const FittedDependence& fitted, const FitRequest& request,
-                             const at::Tensor& latents, const at::Tensor& trained,
-                             Logger& logger, const InferenceOptions& options = {});
+Array likely_parameters(const FittedDependence& fitted, const FitRequest& request,
+                        const Array& latents, const Array& trained, Logger& logger,
+                        const InferenceOptions& options = {});
 
 /// Adds to the model's record what latents [n, p] and [n] of the law's rows say of its
 /// parameters: the log-likelihood, and for every parameter its most likely value given
@@ -24,7 +23,7 @@ at::Tensor likely_parameters(const FittedDependence& fitted, const FitRequest& r
 /// independence where there are some. Numbers that do not exist are null, and where
 /// there is nothing the record says why. docs/formats.md lists the keys.
 /// @param parameters  [k], learned, of the law
-void add_inference(const FittedDependence& fitted, const at::Tensor& parameters,
+void add_inference(const FittedDependence& fitted, const Array& parameters,
                    const LatentResult& latents, Model& model, Logger& logger);
 
 }  // namespace kinflow

@@ -1,12 +1,11 @@
 // Laws of training and held-out rows.
 #include "kinflow/train/fitted_dependence.h"
 
-#include <ATen/ATen.h>
-
 #include <cmath>
 #include <utility>
 
-#include "kinflow/core/tensor_numbers.h"
+#include "kinflow/array/array.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/data/table.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/independent.h"
@@ -30,25 +29,25 @@ void describe_blocks(const BlockNumbers& blocks, LearnedDependence& learned) {
 }
 
 // Every parameter's weight in the mean correlation, [k, 1]: the repeats of its blocks.
-at::Tensor repeat_weights(const Blocks& law) {
+Array repeat_weights(const Blocks& law) {
   const auto is_repeated = law.parameter_of_block().ge(0);
   const auto parameter = law.parameter_of_block().masked_select(is_repeated);
-  const auto repeats = law.sizes().masked_select(is_repeated).sub(1).to(at::kDouble);
-  const auto weights = at::zeros({law.parameter_count()}, repeats.options())
+  const auto repeats = law.sizes().masked_select(is_repeated).sub(1).to(nd::kDouble);
+  const auto weights = nd::zeros({law.parameter_count()}, repeats.options())
                            .index_add(0, parameter, repeats);
   return (weights / weights.sum()).unsqueeze(1);
 }
 
 // Selects the first parameter, [k, 1]; of an unstructured law none is typical.
-at::Tensor typical_weights(DependenceKind kind, std::int64_t count) {
-  auto weights = at::zeros({count, 1}, at::kDouble);
+Array typical_weights(DependenceKind kind, std::int64_t count) {
+  auto weights = nd::zeros({count, 1}, nd::kDouble);
   if (kind != DependenceKind::unstructured) weights[0] = 1;
   return weights;
 }
 
 // The start of a law that all columns share with the value of the one that stands for
 // the dependence.
-at::Tensor with_typical(const at::Tensor& start, DependenceKind kind, double value) {
+Array with_typical(const Array& start, DependenceKind kind, double value) {
   auto parameters = start.clone();
   if (kind == DependenceKind::blocks) return parameters.fill_(value);
   if (kind == DependenceKind::unstructured) return parameters;
@@ -61,7 +60,7 @@ at::Tensor with_typical(const at::Tensor& start, DependenceKind kind, double val
 }
 
 // The same of any law: all latents begin alike.
-at::Tensor start_at(const Dependence& law, DependenceKind kind, double value) {
+Array start_at(const Dependence& law, DependenceKind kind, double value) {
   if (const auto* effects = dynamic_cast<const BlockAndLatentEffects*>(&law)) {
     auto parameters = law.default_parameters();
     parameters
@@ -79,14 +78,14 @@ at::Tensor start_at(const Dependence& law, DependenceKind kind, double value) {
 
 // Weights [k, c] of a column's parameters as those of all: the mean over the columns,
 // [p * k, c].
-at::Tensor mean_over_latents(const at::Tensor& weights, std::int64_t latents) {
+Array mean_over_latents(const Array& weights, std::int64_t latents) {
   return weights.repeat({latents, 1}) / static_cast<double>(latents);
 }
 
 // Gives held-out rows their law, unless nothing is known of them or no two of them
 // depend on each other.
 void add_valid_law(FittedDependence& made, DependenceRequest request,
-                   RowRelations relations, std::int64_t columns, at::Device device,
+                   RowRelations relations, std::int64_t columns, nd::Device device,
                    Logger& logger) {
   const auto kind = made.learned.kind;
   if (relations.rows == 0 || kind == DependenceKind::unstructured) return;
@@ -99,22 +98,22 @@ void add_valid_law(FittedDependence& made, DependenceRequest request,
   made.valid_law = std::move(law);
   made.valid_weights =
       kind == DependenceKind::blocks
-          ? at::kron(at::eye(made.law->distinct_latents(), at::kDouble).to(device),
+          ? nd::kron(nd::eye(made.law->distinct_latents(), nd::kDouble).to(device),
                      repeat_weights(*blocks_of(*made.law)))
-          : at::eye(made.law->parameter_count(), at::kDouble).to(device);
+          : nd::eye(made.law->parameter_count(), nd::kDouble).to(device);
 }
 
 }  // namespace
 
-at::Tensor FittedDependence::start(const DependenceRequest& request,
-                                   const TrainOptions& options) const {
+Array FittedDependence::start(const DependenceRequest& request,
+                              const TrainOptions& options) const {
   const auto own = law->default_parameters();
   const auto count = law->parameter_count();
   if (count == 0) {
     // Folds of one table have as many replicas, whether their rows have repeats or not.
     const auto starts =
         options.schedule == Schedule::grid ? std::ssize(options.grid) : 1;
-    return at::empty({starts, 0}, at::kDouble);
+    return nd::empty({starts, 0}, nd::kDouble);
   }
   if (options.schedule != Schedule::grid) {
     return start_at(*law, learned.kind, options.start).unsqueeze(0);
@@ -126,7 +125,7 @@ at::Tensor FittedDependence::start(const DependenceRequest& request,
       decays.push_back(factor * own[1].item<double>());
     }
   }
-  std::vector<at::Tensor> starts;
+  std::vector<Array> starts;
   for (const double value : options.grid) {
     auto start = with_typical(own, learned.kind, value);
     if (!with_decay) starts.push_back(start);
@@ -136,11 +135,10 @@ at::Tensor FittedDependence::start(const DependenceRequest& request,
       starts.push_back(start);
     }
   }
-  return at::stack(starts);
+  return nd::stack(starts);
 }
 
-LearnedDependence FittedDependence::with_parameters(
-    const at::Tensor& parameters) const {
+LearnedDependence FittedDependence::with_parameters(const Array& parameters) const {
   auto result = learned;
   const auto values = law->interpreted(parameters.unsqueeze(0))[0];
   if (const auto* blocks = blocks_of(*law)) {
@@ -170,14 +168,14 @@ FittedDependence FittedDependence::for_each_latent(std::int64_t columns) const {
   if (valid_law) {
     own.valid_law = std::make_shared<PerLatent>(valid_law, columns);
     own.valid_weights =
-        at::eye(own.law->parameter_count(), at::kDouble).to(valid_weights.device());
+        nd::eye(own.law->parameter_count(), nd::kDouble).to(valid_weights.device());
   }
   return own;
 }
 
 FittedDependence make_fitted_dependence(const DependenceRequest& given,
                                         Schedule schedule, FitRows& rows,
-                                        at::Device device, Logger& logger) {
+                                        nd::Device device, Logger& logger) {
   FittedDependence made;
   auto request = given;
   if (schedule == Schedule::grid) {

@@ -1,13 +1,13 @@
 // Ranks, members and the model of rows that are held out once.
 #include "kinflow/train/fold_groups.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/version.h"
@@ -47,7 +47,7 @@ double valid_nll(const FoldGroups& groups, const std::vector<TrainedFlow>& membe
 
 std::optional<Calibration> calibration_of(const FoldGroups& groups,
                                           const std::vector<TrainedFlow>& members) {
-  std::vector<at::Tensor> means, deviations;
+  std::vector<Array> means, deviations;
   for (const auto& member : members) {
     const auto& all = groups.of(0, member.kind).calibration();
     if (!all) return {};
@@ -55,7 +55,7 @@ std::optional<Calibration> calibration_of(const FoldGroups& groups,
     means.push_back(own.mean);
     deviations.push_back(own.deviation);
   }
-  return Calibration{.mean = at::cat(means), .deviation = at::cat(deviations)};
+  return Calibration{.mean = nd::cat(means), .deviation = nd::cat(deviations)};
 }
 
 struct SortedFlows {
@@ -173,7 +173,7 @@ FitResult finish_held_out(const FoldGroups& groups, std::int64_t run,
   model.minus_nine = rows.minus_nine;
   model.further_parameters.resize(members.size() - 1);
   result.valid_nll_nats = valid_nll(groups, members, model);
-  at::Tensor parameters_of_best;
+  Array parameters_of_best;
   LatentResult latents_of_best;
   const auto score_key = valid_score_key(result.valid_score);
   auto described = nlohmann::json::array();

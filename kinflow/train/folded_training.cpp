@@ -1,7 +1,6 @@
 // Folds side by side: set-up, epochs, checkpoints and scores.
 #include "kinflow/train/folded_training.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -29,7 +28,7 @@
 namespace kinflow {
 namespace {
 
-// Groups that a GPU trains at the same time: products of tensors take workspaces of 32
+// Groups that a GPU trains at the same time: products of arrays take workspaces of 32
 // MiB for each queue.
 constexpr std::size_t kMostQueues = 8;
 
@@ -83,7 +82,7 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
   const auto device = find_device(shared.device);
   notes_ = rows_.relations.notes;
   const auto make_dependence = [&](const DependenceRequest& dependence, FitRows& rows) {
-    // Groups take threads away from tensors.
+    // Groups take threads away from arrays.
     set_threads(shared.threads);
     return make_fitted_dependence(dependence, shared.train.schedule, rows, device,
                                   logger);
@@ -140,8 +139,8 @@ FoldedTraining::FoldedTraining(std::vector<FitRequest> requests, FitRows given,
       const auto dependence = make_dependence(of_part, rows);
       add_groups(requests_of_fold(requests_, fold), rows, dependence, 0);
       if (!shared.row_flows) continue;
-      const FittedDependence none{
-          .law = std::make_shared<Independent>(rows.train.data.size(0))};
+      FittedDependence none;
+      none.law = std::make_shared<Independent>(rows.train.data.size(0));
       add_groups(requests_of_fold(row_runs, fold), rows, none, replicas);
     }
     rows_.relations = {};
@@ -247,10 +246,9 @@ void FoldedTraining::side_by_side(const std::vector<std::size_t>& groups,
     });
     return;
   }
-  const bool share_cores =
-      std::all_of(groups.begin(), groups.end(), [&](const auto group) {
-        return groups_.all[group]->trainer().uses_own_team();
-      });
+  const bool share_cores = std::all_of(
+      groups.begin(), groups.end(),
+      [&](const auto group) { return groups_.all[group]->trainer().uses_own_team(); });
   if (share_cores) {
     shared_workers().run(std::ssize(groups), [&](std::int64_t turn, std::int64_t) {
       train(groups[static_cast<std::size_t>(turn)]);

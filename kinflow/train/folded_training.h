@@ -2,8 +2,6 @@
 // or cross-fitted, which is one training for each fold.
 #pragma once
 
-#include <c10/core/Stream.h>
-
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -11,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/core/device_stream.h"
 #include "kinflow/train/choose_dependence.h"
 #include "kinflow/train/fit.h"
 #include "kinflow/train/fold_groups.h"
@@ -88,7 +87,7 @@ class FoldedTraining {
   /// these can share the machine.
   template <typename Train>
   void side_by_side(const std::vector<std::size_t>& groups, const Train& train) const;
-  /// What the names of a group's tensors begin with in state().
+  /// What the names of a group's arrays begin with in state().
   std::string prefix_of(std::size_t group) const;
   /// The best flow of a fold, of all runs.
   TrainedFlow best_flow(std::size_t fold) const;
@@ -102,7 +101,7 @@ class FoldedTraining {
   std::vector<std::string> notes_;  // about the relations of rows, for the user
   FoldGroups groups_;
   // Of a GPU, for groups at the same time: group i takes queue i modulo their number.
-  std::vector<std::optional<c10::Stream>> queues_;
+  std::vector<std::optional<DeviceQueue>> queues_;
   std::vector<EpochRecord> history_;
 };
 

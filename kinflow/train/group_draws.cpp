@@ -1,12 +1,11 @@
 // Moments of groups by the analysis of variance.
 #include "kinflow/train/group_draws.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/normal_quantile.h"
-#include "kinflow/core/tensor_numbers.h"
+#include "kinflow/array/array_numbers.h"
 
 namespace kinflow {
 namespace {
@@ -14,37 +13,37 @@ namespace {
 constexpr std::int64_t kDrawnGroups = 512;
 
 // Rows x [n, p] with x' x = degrees I.
-at::Tensor whitened(const at::Tensor& rows, std::int64_t degrees) {
+Array whitened(const Array& rows, std::int64_t degrees) {
   const auto root =
-      at::linalg_cholesky(at::mm(rows.t(), rows) / static_cast<double>(degrees));
-  return at::linalg_solve_triangular(root, rows.t(), /*upper=*/false).t();
+      nd::linalg_cholesky(nd::mm(rows.t(), rows) / static_cast<double>(degrees));
+  return nd::linalg_solve_triangular(root, rows.t(), /*upper=*/false).t();
 }
 
-at::Tensor with_eigenvalues(const at::Tensor& vectors, const at::Tensor& values) {
-  return at::mm(vectors * values, vectors.t());
+Array with_eigenvalues(const Array& vectors, const Array& values) {
+  return nd::mm(vectors * values, vectors.t());
 }
 
 // The symmetric root, which changes little where the matrix does.
-at::Tensor root_of_positive_part(const at::Tensor& covariance) {
-  const auto [values, vectors] = at::linalg_eigh(covariance);
+Array root_of_positive_part(const Array& covariance) {
+  const auto [values, vectors] = nd::linalg_eigh(covariance);
   return with_eigenvalues(vectors, values.clamp_min(0).sqrt());
 }
 
-at::Tensor positive_part(const at::Tensor& covariance) {
-  const auto [values, vectors] = at::linalg_eigh(covariance);
+Array positive_part(const Array& covariance) {
+  const auto [values, vectors] = nd::linalg_eigh(covariance);
   return with_eigenvalues(vectors, values.clamp_min(0));
 }
 
 }  // namespace
 
-at::Tensor normal_scores_among(const at::Tensor& rows) {
+Array normal_scores_among(const Array& rows) {
   const auto n = rows.size(0);
-  auto quantiles = at::empty({n, 1}, at::kDouble);
+  auto quantiles = nd::empty({n, 1}, nd::kDouble);
   auto* out = quantiles.data_ptr<double>();
   for (std::int64_t i = 0; i < n; ++i) {
     out[i] = normal_quantile((static_cast<double>(i) + 0.5) / static_cast<double>(n));
   }
-  return at::empty_like(rows).scatter_(
+  return nd::empty_like(rows).scatter_(
       0, rows.argsort(/*stable=*/false, /*dim=*/0, /*descending=*/false),
       quantiles.expand_as(rows).contiguous());
 }
@@ -60,18 +59,18 @@ GroupNumbers draw_group_numbers(std::int64_t columns, Random& random) {
                          .reshape({groups, m, columns})};
 }
 
-at::Tensor latents_of_groups(const GroupNumbers& numbers, const LatentParts& parts) {
+Array latents_of_groups(const GroupNumbers& numbers, const LatentParts& parts) {
   const auto own = positive_part(parts.own);
   const auto of_means = root_of_positive_part(
       positive_part(parts.shared) + own / static_cast<double>(kRowsOfDrawnGroup));
-  return (at::mm(numbers.of_groups, of_means).unsqueeze(1) +
-          at::matmul(numbers.of_rows, root_of_positive_part(own)))
+  return (nd::mm(numbers.of_groups, of_means).unsqueeze(1) +
+          nd::matmul(numbers.of_rows, root_of_positive_part(own)))
       .flatten(0, 1);
 }
 
-GroupMoments moments_of_groups(const at::Tensor& data, bool with_pairs) {
+GroupMoments moments_of_groups(const Array& data, bool with_pairs) {
   const auto finite = data.nan_to_num();
-  const auto rows = at::cat({finite, normal_scores_among(finite)}, 1)
+  const auto rows = nd::cat({finite, normal_scores_among(finite)}, 1)
                         .view({-1, kRowsOfDrawnGroup, 2 * data.size(1)});
   const auto m = static_cast<double>(kRowsOfDrawnGroup);
   const auto groups = static_cast<double>(rows.size(0));
@@ -84,8 +83,8 @@ GroupMoments moments_of_groups(const at::Tensor& data, bool with_pairs) {
       between.square().sum(0) / (groups - 1) - variance_inside / m;
   moments.variance = moments.shared_variance + variance_inside;
   if (with_pairs) {
-    moments.shared = at::mm(between.t(), between) / (groups - 1) -
-                     at::mm(inside.t(), inside) / (groups * m * (m - 1));
+    moments.shared = nd::mm(between.t(), between) / (groups - 1) -
+                     nd::mm(inside.t(), inside) / (groups * m * (m - 1));
   }
   return moments;
 }

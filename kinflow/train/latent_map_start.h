@@ -1,8 +1,7 @@
 // Where the last linear map of a flow begins.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/dependence.h"
 
 namespace kinflow {
@@ -14,7 +13,6 @@ namespace kinflow {
 /// factor.
 /// @param rows   [n, p] float64 on the CPU, standardised
 /// @param worth  [n], weights of the rows
-at::Tensor latent_map_start(const Dependence& law, const at::Tensor& rows,
-                            const at::Tensor& worth);
+Array latent_map_start(const Dependence& law, const Array& rows, const Array& worth);
 
 }  // namespace kinflow

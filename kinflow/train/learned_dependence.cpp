@@ -1,7 +1,6 @@
 // Learned parameters, and their use for new rows.
 #include "kinflow/train/learned_dependence.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +13,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
@@ -286,7 +286,7 @@ DependenceRequest LearnedDependence::request_for_new_rows(
   return request;
 }
 
-at::Tensor LearnedDependence::parameters_for_new_rows(
+Array LearnedDependence::parameters_for_new_rows(
     const DependenceRequest& request, const Dependence& law,
     const std::vector<std::string>& rows_labels,
     const std::vector<double>& instead) const {
@@ -303,7 +303,7 @@ at::Tensor LearnedDependence::parameters_for_new_rows(
                     "expected as many, found {}",
                     unstructured_rows(), law.rows()));
   }
-  return at::tensor(values, at::kDouble);
+  return nd::tensor(values, nd::kDouble);
 }
 
 void LearnedDependence::check_times(bool are_dates) const {

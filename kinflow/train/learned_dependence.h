@@ -1,14 +1,13 @@
 // What a model learned about the dependence of its training rows.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/train/dependence_request.h"
 
 namespace kinflow {
@@ -75,13 +74,12 @@ struct LearnedDependence {
   /// InputError for values outside their range, and where the law of an unstructured
   /// dependence has another number of rows.
   /// @param labels  of the rows, for blocks
-  at::Tensor parameters_for_new_rows(const DependenceRequest& request,
-                                     const Dependence& law,
-                                     const std::vector<std::string>& labels,
-                                     const std::vector<double>& instead) const;
+  Array parameters_for_new_rows(const DependenceRequest& request, const Dependence& law,
+                                const std::vector<std::string>& labels,
+                                const std::vector<double>& instead) const;
 };
 
-/// All but the parameters, which model files keep as a tensor.
+/// All but the parameters, which model files keep as an array.
 nlohmann::json to_json(const LearnedDependence& learned);
 /// Reads what to_json wrote; InputError where something is off.
 LearnedDependence learned_dependence_from(const JsonReader& json,

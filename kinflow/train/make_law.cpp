@@ -1,12 +1,12 @@
 // One place that knows all structures.
 #include "kinflow/train/make_law.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/data/table.h"
@@ -25,22 +25,22 @@
 namespace kinflow {
 namespace {
 
-at::Tensor to_tensor(RelationshipFile file, at::ScalarType type = at::kDouble) {
+Array to_tensor(RelationshipFile file, nd::ScalarType type = nd::kDouble) {
   const auto rows = file.rows;
   auto values = to_dense(std::move(file));
-  return at::from_blob(values.data(), {rows, rows}, at::kDouble).to(type, false, true);
+  return nd::from_blob(values.data(), {rows, rows}, nd::kDouble).to(type, false, true);
 }
 
-at::Tensor block_tensor(const std::vector<std::string>& labels) {
-  return at::tensor(number_blocks(labels).block_of_row, at::kLong);
+Array block_tensor(const std::vector<std::string>& labels) {
+  return nd::tensor(number_blocks(labels).block_of_row, nd::kLong);
 }
 
-at::Tensor time_tensor(const std::vector<double>& times) {
-  return at::tensor(times, at::kDouble);
+Array time_tensor(const std::vector<double>& times) {
+  return nd::tensor(times, nd::kDouble);
 }
 
 std::unique_ptr<Dependence> make_spectral(const SpectralDecomposition& parts,
-                                          at::Device device) {
+                                          nd::Device device) {
   return std::make_unique<Relationship>(
       SpectralDecomposition{.eigenvectors = parts.eigenvectors.to(device),
                             .eigenvalues = parts.eigenvalues.to(device)});
@@ -57,13 +57,13 @@ auto with_source(const std::string& source, const Make& make) {
 }
 
 // Conjugate gradients on G as it is, a dense one in single precision.
-std::unique_ptr<Dependence> make_iterative(RelationshipFile file, at::Device device) {
+std::unique_ptr<Dependence> make_iterative(RelationshipFile file, nd::Device device) {
   std::shared_ptr<const RelationshipOperator> relationship;
   if (file.is_sparse()) {
     relationship = std::make_shared<SparseRelationshipOperator>(std::move(file.sparse));
   } else {
     relationship = std::make_shared<DenseRelationshipOperator>(
-        to_tensor(std::move(file), at::kFloat).to(device));
+        to_tensor(std::move(file), nd::kFloat).to(device));
   }
   return std::make_unique<IterativeRelationship>(std::move(relationship));
 }
@@ -77,7 +77,7 @@ DecompositionCache cache_of(const DependenceRequest& request,
 }
 
 std::unique_ptr<Dependence> make_relationship(const DependenceRequest& request,
-                                              RelationshipFile file, at::Device device,
+                                              RelationshipFile file, nd::Device device,
                                               Logger& logger) {
   const auto source = file.source;
   return with_source(source, [&]() -> std::unique_ptr<Dependence> {
@@ -108,7 +108,7 @@ void check_time_scale(const std::vector<double>& times) {
 
 std::unique_ptr<Dependence> make_time(const DependenceRequest& request,
                                       const std::vector<double>& times,
-                                      at::Device device) {
+                                      nd::Device device) {
   check_time_scale(times);
   const bool is_given = request.time_decay.size() == 1;
   if (request.time_kernel == TimeKernel::exponential) {
@@ -128,7 +128,7 @@ std::unique_ptr<Dependence> make_time(const DependenceRequest& request,
 }
 
 std::unique_ptr<Dependence> make_sum(const DependenceRequest& request,
-                                     RowRelations relations, at::Device device) {
+                                     RowRelations relations, nd::Device device) {
   const bool is_dense =
       relations.components.defined() || request.time_kernel ||
       std::any_of(relations.relationships.begin(), relations.relationships.end(),
@@ -162,7 +162,7 @@ std::unique_ptr<Dependence> make_sum(const DependenceRequest& request,
                            : gaussian_time_relationship(times, decay));
   }
   for (auto& part : parts) {
-    if (auto* matrix = std::get_if<at::Tensor>(&part)) *matrix = matrix->to(device);
+    if (auto* matrix = std::get_if<Array>(&part)) *matrix = matrix->to(device);
   }
   return std::make_unique<RelationshipSum>(parts);
 }
@@ -170,7 +170,7 @@ std::unique_ptr<Dependence> make_sum(const DependenceRequest& request,
 // The law that all columns share.
 std::unique_ptr<Dependence> make_shared_law(const DependenceRequest& request,
                                             RowRelations relations,
-                                            std::int64_t columns, at::Device device,
+                                            std::int64_t columns, nd::Device device,
                                             Logger& logger) {
   switch (kind_of(request)) {
     case DependenceKind::independent:
@@ -204,7 +204,7 @@ std::unique_ptr<Dependence> make_shared_law(const DependenceRequest& request,
 
 std::unique_ptr<Dependence> make_law(const DependenceRequest& request,
                                      RowRelations relations, std::int64_t columns,
-                                     at::Device device, Logger& logger) {
+                                     nd::Device device, Logger& logger) {
   auto law = make_shared_law(request, std::move(relations), columns, device, logger);
   if (!request.per_latent.value_or(false)) return law;
   return std::make_unique<PerLatent>(std::move(law), columns);

@@ -1,10 +1,9 @@
 // The law of rows from their relations.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <memory>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/dependence.h"
 #include "kinflow/train/row_relations.h"
 
@@ -18,6 +17,6 @@ class Logger;
 /// @param columns  of the latents
 std::unique_ptr<Dependence> make_law(const DependenceRequest& request,
                                      RowRelations relations, std::int64_t columns,
-                                     at::Device device, Logger& logger);
+                                     nd::Device device, Logger& logger);
 
 }  // namespace kinflow

@@ -1,36 +1,31 @@
 // Densities and transforms of a model in original units.
 #include "kinflow/train/model.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
-
 #include <cmath>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/density.h"
 
 namespace kinflow {
 namespace {
 
-at::Tensor standardized(const Standardization& standardization, const at::Tensor& rows,
-                        const Flow& flow) {
+Array standardized(const Standardization& standardization, const Array& rows,
+                   const Flow& flow) {
   if (!rows.defined()) return rows;
   return standardization.apply(rows).to(flow.values().options());
 }
 
-at::Tensor as_double(const at::Tensor& tensor) {
-  return tensor.to(at::kCPU, at::kDouble);
-}
+Array as_double(const Array& tensor) { return tensor.to(nd::kCPU, nd::kDouble); }
 
 }  // namespace
 
 ModelPart ModelPart::select(const std::vector<std::int64_t>& members,
-                            at::Device device) const {
+                            nd::Device device) const {
   ModelPart selected{.standardization = standardization,
                      .context_standardization = context_standardization,
                      .flow = std::make_unique<Flow>(
                          flow->options(), std::vector<std::uint64_t>(members.size(), 0),
                          flow->values().scalar_type(), device)};
-  const c10::NoGradGuard no_grad;
   for (std::size_t i = 0; i < members.size(); ++i) {
     selected.flow->values()[static_cast<std::int64_t>(i)].copy_(
         flow->values()[members[i]]);
@@ -38,16 +33,14 @@ ModelPart ModelPart::select(const std::vector<std::int64_t>& members,
   return selected;
 }
 
-at::Tensor ModelPart::row_log_densities(const at::Tensor& data,
-                                        const at::Tensor& context) const {
+Array ModelPart::row_log_densities(const Array& data, const Array& context) const {
   const auto densities =
       row_log_density(*flow, standardized(standardization, data, *flow),
                       standardized(context_standardization, context, *flow));
   return as_double(densities) + standardization.log_abs_det(data);
 }
 
-LatentResult ModelPart::latents(const at::Tensor& data,
-                                const at::Tensor& context) const {
+LatentResult ModelPart::latents(const Array& data, const Array& context) const {
   const auto result =
       all_latents(*flow, standardized(standardization, data, *flow),
                   standardized(context_standardization, context, *flow));
@@ -114,40 +107,37 @@ Model Model::single() const {
   return one;
 }
 
-at::Tensor Model::row_log_density(const at::Tensor& data,
-                                  const at::Tensor& context) const {
+Array Model::row_log_density(const Array& data, const Array& context) const {
   if (calibration) {
     const auto result = member_latents(data, context);
     return mixture_log_density(standard_normal_log_density(result.latents) +
                                result.log_abs_det);
   }
-  std::vector<at::Tensor> densities;
+  std::vector<Array> densities;
   for (const auto& part : row_parts.empty() ? parts : row_parts) {
     densities.push_back(part.row_log_densities(data, context));
   }
-  return mixture_log_density(at::cat(densities));
+  return mixture_log_density(nd::cat(densities));
 }
 
-LatentResult Model::member_latents(const at::Tensor& data,
-                                   const at::Tensor& context) const {
-  std::vector<at::Tensor> latents, log_abs_dets;
+LatentResult Model::member_latents(const Array& data, const Array& context) const {
+  std::vector<Array> latents, log_abs_dets;
   for (const auto& part : parts) {
     auto own = part.latents(data, context);
     latents.push_back(std::move(own.latents));
     log_abs_dets.push_back(std::move(own.log_abs_det));
   }
-  LatentResult all{.latents = at::cat(latents), .log_abs_det = at::cat(log_abs_dets)};
+  LatentResult all{.latents = nd::cat(latents), .log_abs_det = nd::cat(log_abs_dets)};
   return calibration ? calibration->apply(all) : all;
 }
 
-LatentResult Model::to_latent(const at::Tensor& data, const at::Tensor& context) const {
+LatentResult Model::to_latent(const Array& data, const Array& context) const {
   if (members() > 1 || map) return single().to_latent(data, context);
   const auto result = member_latents(data, context);
   return {.latents = result.latents[0], .log_abs_det = result.log_abs_det[0]};
 }
 
-at::Tensor Model::from_latent(const at::Tensor& latents,
-                              const at::Tensor& context) const {
+Array Model::from_latent(const Array& latents, const Array& context) const {
   if (members() > 1 || map) return single().from_latent(latents, context);
   const auto own =
       calibration ? calibration->undo(latents.unsqueeze(0)) : latents.unsqueeze(0);
@@ -157,12 +147,12 @@ at::Tensor Model::from_latent(const at::Tensor& latents,
   return standardization.undo(as_double(data[0]));
 }
 
-at::Tensor mixture_log_density(const at::Tensor& log_densities) {
+Array mixture_log_density(const Array& log_densities) {
   return log_densities.logsumexp(0) -
          std::log(static_cast<double>(log_densities.size(0)));
 }
 
-double joint_log_density(const Dependence& dependence, const at::Tensor& parameters,
+double joint_log_density(const Dependence& dependence, const Array& parameters,
                          const LatentResult& latents) {
   return dependence.log_density(parameters.unsqueeze(0), latents.latents.unsqueeze(0))
              .item<double>() +

@@ -2,8 +2,6 @@
 // and the record of its run, in one file that holds no code.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/data/categories.h"
 #include "kinflow/data/minus_nine.h"
 #include "kinflow/dependence/dependence.h"
@@ -28,18 +27,18 @@ inline constexpr std::int64_t kLargestEnsemble = 1000;
 /// rows.
 struct ModelPart {
   Standardization standardization;
-  Standardization context_standardization;  ///< empty tensors without context
+  Standardization context_standardization;  ///< empty arrays without context
   std::unique_ptr<Flow> flow;
 
   std::int64_t members() const { return flow->replicas(); }
   /// Some of its members, in the order given.
-  ModelPart select(const std::vector<std::int64_t>& members, at::Device device) const;
+  ModelPart select(const std::vector<std::int64_t>& members, nd::Device device) const;
   /// Log-densities in nats of every row by itself, [K, n] float64; the arguments are
   /// those of Model::row_log_density().
-  at::Tensor row_log_densities(const at::Tensor& data, const at::Tensor& context) const;
+  Array row_log_densities(const Array& data, const Array& context) const;
   /// Latents [K, n, p] and log-determinants [K, n], float64, the standardisation's
   /// included.
-  LatentResult latents(const at::Tensor& data, const at::Tensor& context) const;
+  LatentResult latents(const Array& data, const Array& context) const;
 };
 
 /// The law of one data set: a mixture with equal weights of K members. A member is a
@@ -69,7 +68,7 @@ struct Model {
   /// Of tables that the model is used on, as that of the training table.
   MinusNineRule minus_nine = {.content_decides = false};
 
-  at::ScalarType type() const { return parts.at(0).flow->values().scalar_type(); }
+  nd::ScalarType type() const { return parts.at(0).flow->values().scalar_type(); }
   std::int64_t members() const;
   /// Of the columns, or none.
   const std::vector<ColumnBounds>& bounds() const {
@@ -87,25 +86,25 @@ struct Model {
   /// Log-density in nats of every row by itself under the mixture, [n] float64.
   /// @param data [n, p] float64, original units  @param context [n, c] or undefined, as
   ///     read_rows() gives it for the context columns and their levels
-  at::Tensor row_log_density(const at::Tensor& data, const at::Tensor& context) const;
+  Array row_log_density(const Array& data, const Array& context) const;
   /// A flow of a part, as a model of independent rows.
   Model alone(const ModelPart& part, std::int64_t place) const;
   /// Latents [K, n, p] and log-determinants [K, n] of all members, float64, the
   /// standardisation's included.
-  LatentResult member_latents(const at::Tensor& data, const at::Tensor& context) const;
+  LatentResult member_latents(const Array& data, const Array& context) const;
   /// The same by single() alone, [n, p] and [n].
-  LatentResult to_latent(const at::Tensor& data, const at::Tensor& context) const;
+  LatentResult to_latent(const Array& data, const Array& context) const;
   /// Data in original units [n, p] float64 from latents [n, p] of single().
-  at::Tensor from_latent(const at::Tensor& latents, const at::Tensor& context) const;
+  Array from_latent(const Array& latents, const Array& context) const;
 };
 
 /// The log-density of a mixture with equal weights from those of its K members:
 /// [K, ...] -> [...].
-at::Tensor mixture_log_density(const at::Tensor& log_densities);
+Array mixture_log_density(const Array& log_densities);
 
 /// Log-density in nats of all rows together under a dependence with parameters [k].
 /// @param latents  [n, p] and [n], of one member
-double joint_log_density(const Dependence& dependence, const at::Tensor& parameters,
+double joint_log_density(const Dependence& dependence, const Array& parameters,
                          const LatentResult& latents);
 
 /// Writes a safetensors file with a versioned JSON description in its metadata.
@@ -115,7 +114,7 @@ void save_model(const std::string& path, const Model& model);
 /// flow
 ///     contracts by factors of a thousand between clusters of data, so that single
 ///     precision loses the way back from latents; double precision keeps it.
-Model load_model(const std::string& path, at::Device device = at::kCPU,
-                 std::optional<at::ScalarType> arithmetic = {});
+Model load_model(const std::string& path, nd::Device device = nd::kCPU,
+                 std::optional<nd::ScalarType> arithmetic = {});
 
 }  // namespace kinflow

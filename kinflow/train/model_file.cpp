@@ -1,6 +1,4 @@
 // Models as safetensors files.
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
 #include "kinflow/core/json_reader.h"
@@ -25,15 +24,15 @@ namespace {
 
 // Raised when a reader of an older version could misread a file. A model of one member
 // without a calibration is of format 1. In format 2 the key `members` counts them;
-// where there are several the tensors of the flow and the dependence have a leading
+// where there are several the arrays of the flow and the dependence have a leading
 // axis of members. The calibration always has it. In format 3 the key `context_levels`
 // has the categories of context columns. In format 4 the key `has_map` says whether
-// there are tensors `map.*` of one more flow. In format 5 the key `parts` has the flow
+// there are arrays `map.*` of one more flow. In format 5 the key `parts` has the flow
 // and the number of members of each part, `map` the flow of all rows where there is
-// one, and the names of their tensors begin with `part1.`, `part2.`, ..., `map.`.
+// one, and the names of their arrays begin with `part1.`, `part2.`, ..., `map.`.
 // Format 6 is as 5, with flows that have the key `latent_map`, a dependence that has
 // the key `latents` (the parameters of each latent), a standardisation with normal
-// scores or bounds of columns, or the key `row_parts`, as `parts`, with tensors
+// scores or bounds of columns, or the key `row_parts`, as `parts`, with arrays
 // `row_part1.`, ....
 constexpr std::int64_t kFormatOfOneMember = 1;
 constexpr std::int64_t kFormatOfMembers = 2;
@@ -46,7 +45,7 @@ std::string prefix_of_part(const char* name, std::size_t part) {
   return fmt::format("{}{}.", name, part + 1);
 }
 
-// The shape of a tensor that every member has.
+// The shape of an array that every member has.
 std::vector<std::int64_t> shape_for(std::int64_t members,
                                     std::vector<std::int64_t> shape) {
   if (members > 1) shape.insert(shape.begin(), members);
@@ -65,7 +64,7 @@ void read_parameters(const NamedTensors& tensors, const std::string& path,
                 model.dependence.latents
           : found->second.numel() / members;
   const auto parameters =
-      expect_tensor(tensors, name, shape_for(members, {count}), at::kDouble, path);
+      expect_tensor(tensors, name, shape_for(members, {count}), nd::kDouble, path);
   const auto* values = parameters.data_ptr<double>();
   for (std::int64_t member = 0; member < members; ++member) {
     auto learned = model.dependence;
@@ -128,7 +127,7 @@ std::optional<Calibration> calibration_from(const NamedTensors& tensors,
     return {};
   }
   const auto read = [&](const std::string& name) {
-    return expect_tensor(tensors, name, {members, columns}, at::kDouble, path);
+    return expect_tensor(tensors, name, {members, columns}, nd::kDouble, path);
   };
   Calibration calibration{.mean = read("calibration.mean"),
                           .deviation = read("calibration.deviation")};
@@ -136,14 +135,14 @@ std::optional<Calibration> calibration_from(const NamedTensors& tensors,
   return calibration;
 }
 
-// @param part  what the names of its tensors begin with, as "flow."
+// @param part  what the names of its arrays begin with, as "flow."
 std::unique_ptr<Flow> flow_from(const FlowOptions& options, std::int64_t members,
                                 const NamedTensors& tensors, const std::string& part,
-                                const std::string& path, at::Device device,
-                                std::optional<at::ScalarType> arithmetic) {
+                                const std::string& path, nd::Device device,
+                                std::optional<nd::ScalarType> arithmetic) {
   // Before a flow of the described size is made, the file must hold as many numbers.
   double stored = 0;
-  at::ScalarType type = at::kFloat;
+  nd::ScalarType type = nd::kFloat;
   for (const auto& [name, tensor] : tensors) {
     if (!name.starts_with(part)) continue;
     stored += static_cast<double>(tensor.numel());
@@ -155,17 +154,16 @@ std::unique_ptr<Flow> flow_from(const FlowOptions& options, std::int64_t members
         fmt::format("{}: expected {:.0f} weights of the flow, found {:.0f}", path,
                     expected, stored));
   }
-  if (type != at::kFloat && type != at::kDouble) {
+  if (type != nd::kFloat && type != nd::kDouble) {
     throw InputError(path + ": expected weights of type F32 or F64");
   }
   auto flow = std::make_unique<Flow>(
       options, std::vector<std::uint64_t>(static_cast<std::size_t>(members), 0),
       arithmetic.value_or(type), device);
-  const c10::NoGradGuard no_grad;
   for (const auto& slot : flow->slots()) {
     const auto values = expect_tensor(tensors, part + slot.name,
                                       shape_for(members, slot.shape), type, path);
-    if (!at::isfinite(values).all().item<bool>()) {
+    if (!nd::isfinite(values).all().item<bool>()) {
       throw InputError(path + ": tensor '" + part + slot.name +
                        "': expected finite values");
     }
@@ -179,14 +177,14 @@ std::unique_ptr<Flow> flow_from(const FlowOptions& options, std::int64_t members
 struct PartReader {
   const NamedTensors& tensors;
   const std::string& path;
-  at::Device device;
-  std::optional<at::ScalarType> arithmetic;
+  nd::Device device;
+  std::optional<nd::ScalarType> arithmetic;
 
   std::unique_ptr<Flow> flow(const FlowOptions& options, std::int64_t members,
                              const std::string& prefix) const {
     return flow_from(options, members, tensors, prefix, path, device, arithmetic);
   }
-  // @param prefix  of the names of its tensors
+  // @param prefix  of the names of its arrays
   ModelPart part(const FlowOptions& options, std::int64_t members,
                  const std::string& prefix) const {
     ModelPart part{.standardization = standardization_from(
@@ -285,7 +283,6 @@ bool is_beyond_parts(const Model& model) {
 void save_model(const std::string& path, const Model& model) {
   NamedTensors tensors;
   const auto members = model.members();
-  const c10::NoGradGuard no_grad;
   const auto add_part = [&](const std::string& prefix, const ModelPart& part) {
     const auto& flow = *part.flow;
     for (const auto& slot : flow.slots()) {
@@ -326,7 +323,7 @@ void save_model(const std::string& path, const Model& model) {
     parameters.insert(parameters.end(), further.begin(), further.end());
   }
   tensors["dependence.parameters"] =
-      at::tensor(parameters, at::kDouble)
+      nd::tensor(parameters, nd::kDouble)
           .view(shape_for(members, {static_cast<std::int64_t>(
                                        model.dependence.parameters.size())}));
   nlohmann::json description = {
@@ -362,8 +359,8 @@ void save_model(const std::string& path, const Model& model) {
   save_tensors(path, metadata_of(description), tensors);
 }
 
-Model load_model(const std::string& path, at::Device device,
-                 std::optional<at::ScalarType> arithmetic) {
+Model load_model(const std::string& path, nd::Device device,
+                 std::optional<nd::ScalarType> arithmetic) {
   const auto [metadata, tensors] = load_tensors(path);
   const auto description =
       read_description(metadata, ModelKind::table, kFormatVersion, path);

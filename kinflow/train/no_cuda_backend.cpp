@@ -1,33 +1,33 @@
 // A build without CUDA kernels.
 #include <stdexcept>
 
+#include "kinflow/array/array.h"
 #include "kinflow/train/cuda_backend.h"
 
 namespace kinflow {
 
-std::unique_ptr<BatchPass> make_cuda_pass(const Flow& /*flow*/,
-                                          const at::Tensor& /*data*/,
-                                          const at::Tensor& /*context*/) {
-  return nullptr;
+std::unique_ptr<BatchPass> make_device_pass(const Flow& /*flow*/, const Array& /*data*/,
+                                            const Array& /*context*/,
+                                            Engine /*engine*/) {
+  throw std::logic_error("this build has no CUDA kernels");
 }
 
 std::unique_ptr<ReplicaTraining> make_cuda_training(
     TrainingState& /*state*/, const Dependence& /*dependence*/,
-    const Blocks* /*blocks*/, const at::Tensor& /*data*/, const at::Tensor& /*context*/,
+    const Blocks* /*blocks*/, const Array& /*data*/, const Array& /*context*/,
     const std::vector<TrainOptions>& /*options*/) {
   return nullptr;
 }
 
-void dequantize_by_cuda(const at::Tensor& /*pixels*/, std::int64_t /*bits*/,
-                        const at::Tensor& /*rows*/, const PixelNoise& /*noise*/,
-                        const at::Tensor& /*images*/) {
+void dequantize_by_cuda(const Array& /*pixels*/, std::int64_t /*bits*/,
+                        const Array& /*rows*/, const PixelNoise& /*noise*/,
+                        const Array& /*images*/) {
   throw std::logic_error("this build has no CUDA kernels");
 }
 
-void adamax_by_cuda(Adamax& /*optimizer*/, at::Tensor& /*values*/,
-                    const at::Tensor& /*gradient*/, const FlatStep& /*step*/,
-                    const at::Tensor& /*rate*/, const at::Tensor& /*factor*/,
-                    const at::Tensor& /*sound*/) {
+void adamax_by_cuda(Adamax& /*optimizer*/, Array& /*values*/, const Array& /*gradient*/,
+                    const FlatStep& /*step*/, const Array& /*rate*/,
+                    const Array& /*factor*/, const Array& /*sound*/) {
   throw std::logic_error("this build has no CUDA kernels");
 }
 

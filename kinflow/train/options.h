@@ -22,9 +22,10 @@ enum class Estimator {
   hybrid   ///< a mixture of both for the flow, memory for the dependence parameters
 };
 
-/// How steps are computed: by fused kernels where there are any for the device and the
-/// structure, or by plain tensors throughout, which the kernels are tested against.
-enum class Engine { fused, tensor };
+/// How steps are computed: whole epochs of a replica by fused kernels where there are
+/// any for the device and the structure, or step by step with the parts from which
+/// every structure is made, which the former are tested against.
+enum class Engine { fused, steps };
 
 /// Ranges of the options below.
 inline constexpr std::int64_t kManySteps = 1'000'000'000;

@@ -1,13 +1,12 @@
 // The steps of one replica on plain arrays, and the sharing of replicas among cores.
 #include "kinflow/train/replica_training.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/workers.h"
 #include "kinflow/dependence/block_replica.h"
 #include "kinflow/dependence/independent.h"
@@ -18,9 +17,9 @@
 namespace kinflow {
 namespace {
 
-// Rows of one replica's matrix in a tensor [R, ...].
+// Rows of one replica's matrix in an array [R, ...].
 template <typename Number>
-Number* of_replica(const at::Tensor& tensor, std::int64_t replica) {
+Number* of_replica(const Array& tensor, std::int64_t replica) {
   return tensor.data_ptr<Number>() + replica * (tensor.numel() / tensor.size(0));
 }
 
@@ -28,8 +27,8 @@ Number* of_replica(const at::Tensor& tensor, std::int64_t replica) {
 template <typename Real>
 class Worker {
  public:
-  Worker(const FusedFlow<Real>& flow, const BlockArrays* blocks, const at::Tensor& data,
-         const at::Tensor& context, const Real* decays)
+  Worker(const FusedFlow<Real>& flow, const BlockArrays* blocks, const Array& data,
+         const Array& context, const Real* decays)
       : batch_(flow), data_(data), decays_(decays) {
     rows_ = {.data = data.data_ptr<Real>(),
              .context = context.defined() ? context.data_ptr<Real>() : nullptr};
@@ -62,8 +61,7 @@ class Worker {
   // ReplicaTraining::run_epoch does.
   double train(TrainingState& state, std::int64_t replica, const EpochPlan& plan,
                const std::vector<std::int64_t>& order, const TrainOptions& options,
-               const EstimatorChoice& choice, const at::Tensor& memory,
-               Workers& workers) {
+               const EstimatorChoice& choice, const Array& memory, Workers& workers) {
     const std::int64_t n = data_.size(0);
     values_ = of_replica<Real>(state.flow.values(), replica);
     Real* remembered =
@@ -200,7 +198,7 @@ class Worker {
   }
 
   FusedBatch<Real> batch_;
-  at::Tensor data_;
+  Array data_;
   const Real* decays_;
   const BlockArrays* arrays_ = nullptr;
   RowSet<Real> rows_;
@@ -213,9 +211,8 @@ class Worker {
 template <typename Real>
 class CpuTraining final : public ReplicaTraining {
  public:
-  CpuTraining(TrainingState& state, const Dependence& dependence,
-              const at::Tensor& data, const at::Tensor& context,
-              const std::vector<TrainOptions>& options)
+  CpuTraining(TrainingState& state, const Dependence& dependence, const Array& data,
+              const Array& context, const std::vector<TrainOptions>& options)
       : state_(state),
         flow_(make_plan(state.flow.options())),
         data_(data.contiguous()),
@@ -227,7 +224,7 @@ class CpuTraining final : public ReplicaTraining {
     }
   }
 
-  at::Tensor run_epoch(const EpochPlan& plan) override {
+  Array run_epoch(const EpochPlan& plan) override {
     auto& workers = shared_workers();
     const auto* decays = state_.flow.decay_mask().template data_ptr<Real>();
     while (static_cast<std::int64_t>(workers_.size()) < workers.threads()) {
@@ -240,8 +237,8 @@ class CpuTraining final : public ReplicaTraining {
     }
     const auto order = plan.order();
     const auto count = static_cast<std::int64_t>(active.size());
-    auto nll = at::full({static_cast<std::int64_t>(plan.active.size()), 1},
-                        std::numeric_limits<double>::quiet_NaN(), at::kDouble);
+    auto nll = nd::full({static_cast<std::int64_t>(plan.active.size()), 1},
+                        std::numeric_limits<double>::quiet_NaN(), nd::kDouble);
     const auto train = [&](std::int64_t i, std::int64_t thread, Workers& inner) {
       const auto r = active[static_cast<std::size_t>(i)];
       nll.template data_ptr<double>()[r] =
@@ -262,14 +259,14 @@ class CpuTraining final : public ReplicaTraining {
     return nll;
   }
 
-  void reset_memory(const at::Tensor& latents) override {
+  void reset_memory(const Array& latents) override {
     if (std::none_of(choices_.begin(), choices_.end(),
                      [](const auto& choice) { return choice.needs_memory; })) {
       return;
     }
-    memory_ = latents.detach().clone(at::MemoryFormat::Contiguous);
+    memory_ = latents.detach().clone(nd::MemoryFormat::Contiguous);
   }
-  const at::Tensor& memory() const override { return memory_; }
+  const Array& memory() const override { return memory_; }
 
  private:
   // Whether replicas, one on each core, leave few cores idle; otherwise the rows of one
@@ -283,11 +280,11 @@ class CpuTraining final : public ReplicaTraining {
 
   TrainingState& state_;
   FusedFlow<Real> flow_;
-  at::Tensor data_, context_;
+  Array data_, context_;
   std::vector<TrainOptions> options_;
   std::vector<EstimatorChoice> choices_;
   std::optional<BlockArrays> blocks_;
-  at::Tensor memory_;
+  Array memory_;
   std::vector<std::unique_ptr<Worker<Real>>> workers_;  // one for each thread
 };
 
@@ -308,21 +305,20 @@ EstimatorChoice estimator_choice(const TrainOptions& options,
 }
 
 std::unique_ptr<ReplicaTraining> make_replica_training(
-    TrainingState& state, const Dependence& dependence, const at::Tensor& data,
-    const at::Tensor& context, const std::vector<TrainOptions>& options,
-    Engine engine) {
+    TrainingState& state, const Dependence& dependence, const Array& data,
+    const Array& context, const std::vector<TrainOptions>& options, Engine engine) {
   const auto* blocks = blocks_of(dependence);
   const bool is_independent = dynamic_cast<const Independent*>(&dependence) != nullptr;
   // The law of pooled correlations is taken anew at every step.
   const bool is_pooled =
       blocks != nullptr && blocks->options().correlation == BlockCorrelation::pooled;
-  if (engine == Engine::tensor || is_pooled || (blocks == nullptr && !is_independent)) {
+  if (engine == Engine::steps || is_pooled || (blocks == nullptr && !is_independent)) {
     return nullptr;
   }
   if (!data.is_cpu()) {
     return make_cuda_training(state, dependence, blocks, data, context, options);
   }
-  if (data.scalar_type() == at::kFloat) {
+  if (data.scalar_type() == nd::kFloat) {
     return std::make_unique<CpuTraining<float>>(state, dependence, data, context,
                                                 options);
   }

@@ -1,12 +1,11 @@
 // Whole epochs of replicas that need nothing of each other: rows that are independent
-// or in blocks. Every replica is trained by one core, without tensors and allocations.
+// or in blocks. Every replica is trained by one core, without arrays and allocations.
 #pragma once
-
-#include <ATen/core/Tensor.h>
 
 #include <memory>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/batch_estimator.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/dependence.h"
@@ -24,19 +23,19 @@ class ReplicaTraining {
   virtual ~ReplicaTraining() = default;
   /// Trains all active replicas. Gives the mean over the batches of the estimate of
   /// -log p(X) / n without its constants, [R, 1] float64; not a number for others.
-  virtual at::Tensor run_epoch(const EpochPlan& plan) = 0;
+  virtual Array run_epoch(const EpochPlan& plan) = 0;
   /// Takes latents [R, n, p] as the remembered ones, where an estimator needs any.
-  virtual void reset_memory(const at::Tensor& latents) = 0;
+  virtual void reset_memory(const Array& latents) = 0;
   /// The remembered latents, [R, n, p]; undefined where no estimator needs them.
-  virtual const at::Tensor& memory() const = 0;
+  virtual const Array& memory() const = 0;
 };
 
-/// Null where the structure, the device or the engine asks for the step by tensors.
+/// Null where the structure, the device or the engine asks for the step by arrays.
 /// `state` and `dependence` must outlive the result.
 /// @param data [n, p]  @param context [n, c] or undefined
 /// @param options  of each replica
 std::unique_ptr<ReplicaTraining> make_replica_training(
-    TrainingState& state, const Dependence& dependence, const at::Tensor& data,
-    const at::Tensor& context, const std::vector<TrainOptions>& options, Engine engine);
+    TrainingState& state, const Dependence& dependence, const Array& data,
+    const Array& context, const std::vector<TrainOptions>& options, Engine engine);
 
 }  // namespace kinflow

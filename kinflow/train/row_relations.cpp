@@ -1,11 +1,11 @@
 // Reading what a request names.
 #include "kinflow/train/row_relations.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/check_relationship.h"
@@ -52,16 +52,16 @@ RelationshipFile read_matrix(const DependenceRequest& request, std::size_t numbe
   return matrix;
 }
 
-at::Tensor read_components(const DependenceRequest& request, const TableRows& rows,
-                           const std::string& table, MinusNine minus_nine,
-                           std::string& note) {
+Array read_components(const DependenceRequest& request, const TableRows& rows,
+                      const std::string& table, MinusNine minus_nine,
+                      std::string& note) {
   const auto file =
       read_principal_components(request.components, request.id, minus_nine);
   note = fmt::format("{}: {} of {}", file.source,
                      counted(file.columns, "principal component"),
                      counted(file.rows, "row"));
   const auto values =
-      at::tensor(file.values, at::kDouble).view({file.rows, file.columns});
+      nd::tensor(file.values, nd::kDouble).view({file.rows, file.columns});
   if (!request.relationship_by_position) {
     if (file.ids.empty()) {
       throw InputError(file.source +
@@ -73,7 +73,7 @@ at::Tensor read_components(const DependenceRequest& request, const TableRows& ro
     const auto match = match_rows({.source = file.source, .ids = file.ids},
                                   {.source = table, .ids = rows.ids});
     note += "; " + match.note;
-    return values.index_select(0, at::tensor(match.rows, at::kLong));
+    return values.index_select(0, nd::tensor(match.rows, nd::kLong));
   }
   if (file.rows != rows.table_rows) {
     throw InputError(
@@ -82,7 +82,7 @@ at::Tensor read_components(const DependenceRequest& request, const TableRows& ro
                     file.ids.empty() ? "" : "; --id COLUMN matches rows by their ids"));
   }
   note += "; " + position_note(file.ids);
-  return values.index_select(0, at::tensor(rows.kept_rows, at::kLong));
+  return values.index_select(0, nd::tensor(rows.kept_rows, nd::kLong));
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ RowRelations select_rows(const RowRelations& relations,
   }
   if (relations.components.defined()) {
     part.components =
-        relations.components.index_select(0, at::tensor(chosen, at::kLong));
+        relations.components.index_select(0, nd::tensor(chosen, nd::kLong));
   }
   return part;
 }

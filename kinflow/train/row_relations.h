@@ -1,12 +1,11 @@
 // How rows of a table depend on each other, as the table's columns and files say it.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/data/relationship_file.h"
 #include "kinflow/train/dependence_request.h"
 #include "kinflow/train/table_rows.h"
@@ -19,7 +18,7 @@ struct RowRelations {
   std::int64_t rows = 0;
   std::vector<std::string> labels;              ///< [n] of blocks
   std::vector<RelationshipFile> relationships;  ///< each of n rows
-  at::Tensor components;                        ///< [n, k]
+  Array components;                             ///< [n, k]
   std::vector<double> times;                    ///< [n]
   bool times_are_dates = false;                 ///< in days
   std::vector<std::string> notes;               ///< lines for the user

@@ -49,7 +49,7 @@ class RunFolder {
   void write_metrics(const std::string& lines) const;
   void append_metrics(const std::string& lines) const;
 
-  /// The checkpoint's tensors; empty where there is none.
+  /// The checkpoint's arrays; empty where there is none.
   NamedTensors read_checkpoint() const;
   void write_checkpoint(const NamedTensors& state) const;
   /// Writes the model and the finished record, and removes the checkpoint and the lock.

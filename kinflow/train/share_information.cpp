@@ -1,14 +1,12 @@
 // Traces of products of inverses, from the gradient of log det C alone.
 #include "kinflow/train/share_information.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/per_latent.h"
 
 namespace kinflow {
@@ -28,10 +26,10 @@ const Dependence& law_of_column(const Dependence& law) {
 }
 
 // tr C^-1 dC/dtheta, [k]: twice the slope of the objective where latents are 0.
-at::Tensor slope_of_log_det(const Dependence& law, const std::vector<double>& values,
-                            at::Device device) {
-  const auto parameters = at::tensor(values, at::kDouble).unsqueeze(0).to(device);
-  const auto zero = at::zeros({1, law.rows(), 1}, parameters.options());
+Array slope_of_log_det(const Dependence& law, const std::vector<double>& values,
+                       nd::Device device) {
+  const auto parameters = nd::tensor(values, nd::kDouble).unsqueeze(0).to(device);
+  const auto zero = nd::zeros({1, law.rows(), 1}, parameters.options());
   return 2 * law.parameter_gradient(parameters, zero)[0].cpu();
 }
 
@@ -56,7 +54,7 @@ double trace_of_block_precision(const LearnedDependence& learned, std::int64_t r
 
 // tr C^-1. C = I - (1 - lambda)(I - G), so the slope of log det C has it.
 double trace_of_precision(const Dependence& law, const LearnedDependence& learned,
-                          const OneShare& share, at::Device device) {
+                          const OneShare& share, nd::Device device) {
   if (learned.kind == DependenceKind::blocks) {
     return trace_of_block_precision(learned, law.rows(), share.lambda);
   }
@@ -96,9 +94,8 @@ double trace_of_product(const OneShare& j, double of_j, const OneShare& l,
   return ((1 - j.lambda) * of_j - (1 - l.lambda) * of_l) / (l.lambda - j.lambda);
 }
 
-at::Tensor products_of_one_share(const Dependence& law,
-                                 const LearnedDependence& learned, std::int64_t columns,
-                                 at::Device device) {
+Array products_of_one_share(const Dependence& law, const LearnedDependence& learned,
+                            std::int64_t columns, nd::Device device) {
   const auto shares = one_share_of_each(law, learned, columns);
   const auto trace = [&](const OneShare& share) {
     return trace_of_precision(law, learned, share, device);
@@ -118,7 +115,7 @@ at::Tensor products_of_one_share(const Dependence& law,
     high.lambda += kAlikeShares / 2;
     squares[j] = trace_of_product(low, trace(low), high, trace(high));
   }
-  auto products = at::empty({columns, columns, 2, 2}, at::kDouble);
+  auto products = nd::empty({columns, columns, 2, 2}, nd::kDouble);
   auto* out = products.data_ptr<double>();
   for (std::size_t j = 0; j < p; ++j) {
     for (std::size_t l = 0; l < p; ++l) {
@@ -138,11 +135,11 @@ at::Tensor products_of_one_share(const Dependence& law,
 }
 
 // tr C^-1 G_r C^-1 G_s of a sum, with I as G_0: minus the derivatives of tr C^-1 G_r.
-at::Tensor products_of_sum(const Dependence& law, const LearnedDependence& learned,
-                           std::int64_t columns, at::Device device) {
+Array products_of_sum(const Dependence& law, const LearnedDependence& learned,
+                      std::int64_t columns, nd::Device device) {
   auto weights = learned.mean_parameters();
   for (auto& weight : weights) weight = std::max(weight, 2 * kWeightStep);
-  std::vector<at::Tensor> slopes;
+  std::vector<Array> slopes;
   for (auto& weight : weights) {
     const auto slope_after = [&](double step) {
       const double before = std::exchange(weight, weight + step);
@@ -153,7 +150,7 @@ at::Tensor products_of_sum(const Dependence& law, const LearnedDependence& learn
     slopes.push_back((slope_after(-kWeightStep) - slope_after(kWeightStep)) /
                      (2 * kWeightStep));
   }
-  const auto products = at::stack(slopes);
+  const auto products = nd::stack(slopes);
   return (0.5 * (products + products.t()))
       .expand({columns, columns, products.size(0), products.size(1)});
 }
@@ -182,9 +179,8 @@ std::vector<std::vector<double>> shares_of_latents(const LearnedDependence& lear
   return shares;
 }
 
-at::Tensor share_information(const Dependence& law, const LearnedDependence& learned,
-                             std::int64_t columns, at::Device device) {
-  const c10::NoGradGuard no_grad;
+Array share_information(const Dependence& law, const LearnedDependence& learned,
+                        std::int64_t columns, nd::Device device) {
   auto products = learned.kind == DependenceKind::sum
                       ? products_of_sum(law, learned, columns, device).clone()
                       : products_of_one_share(law, learned, columns, device);

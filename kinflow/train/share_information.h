@@ -2,11 +2,10 @@
 // their shared and own parts.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/dependence.h"
 #include "kinflow/train/learned_dependence.h"
 
@@ -26,7 +25,7 @@ std::vector<std::vector<double>> shares_of_latents(const LearnedDependence& lear
 /// Latents of a sum, and those whose C is costly, are treated alike.
 /// @param law      of the training rows, on the device
 /// @param learned  of blocks, relationship, time or sum
-at::Tensor share_information(const Dependence& law, const LearnedDependence& learned,
-                             std::int64_t columns, at::Device device);
+Array share_information(const Dependence& law, const LearnedDependence& learned,
+                        std::int64_t columns, nd::Device device);
 
 }  // namespace kinflow

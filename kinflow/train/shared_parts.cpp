@@ -2,8 +2,6 @@
 // latents' covariances.
 #include "kinflow/train/shared_parts.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,11 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/random.h"
 #include "kinflow/core/size.h"
-#include "kinflow/core/tensor_numbers.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/train/group_draws.h"
 #include "kinflow/train/share_information.h"
 
@@ -100,16 +99,16 @@ std::vector<Way> ways_of(const LearnedDependence& learned,
 class MemberParts {
  public:
   MemberParts(Model member, const Dependence& law, const std::vector<double>& times,
-              at::Device device)
+              nd::Device device)
       : model_(std::move(member)), columns_(std::ssize(model_.columns)) {
     const auto& learned = model_.dependence;
     for (const auto& share : shares_of_latents(learned, columns_)) {
-      diagonals_.push_back(at::tensor(share, at::kDouble).diag());
+      diagonals_.push_back(nd::tensor(share, nd::kDouble).diag());
     }
     // Shares are known to within 1, however little the rows say.
     const auto [values, vectors] =
-        at::linalg_eigh(share_information(law, learned, columns_, device));
-    error_roots_ = at::matmul(vectors * values.clamp_min(1).rsqrt().unsqueeze(-2),
+        nd::linalg_eigh(share_information(law, learned, columns_, device));
+    error_roots_ = nd::matmul(vectors * values.clamp_min(1).rsqrt().unsqueeze(-2),
                               vectors.transpose(-1, -2));
     if (learned.kind == DependenceKind::time) left_ = what_is_left(step_of(times));
   }
@@ -122,7 +121,7 @@ class MemberParts {
   LatentParts parts_with_errors(const Way& way, Random& random) const {
     const auto numbers =
         normal_numbers({columns_, columns_, std::ssize(diagonals_)}, random);
-    const auto errors = at::matmul(error_roots_, numbers.unsqueeze(-1)).squeeze(-1);
+    const auto errors = nd::matmul(error_roots_, numbers.unsqueeze(-1)).squeeze(-1);
     auto all = diagonals_;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto own = errors.select(2, static_cast<std::int64_t>(i));
@@ -133,7 +132,7 @@ class MemberParts {
 
  private:
   /// The root of what is left of each latent after a step of time, [p].
-  at::Tensor what_is_left(double step) const {
+  Array what_is_left(double step) const {
     const auto& learned = model_.dependence;
     const double distance =
         learned.time_kernel == TimeKernel::gaussian ? step * step : step;
@@ -142,26 +141,26 @@ class MemberParts {
       const auto own = learned.parameters_of(learned.latents > 1 ? latent : 0);
       left.push_back(std::exp(-own.back() * distance));
     }
-    return at::tensor(left, at::kDouble).sqrt();
+    return nd::tensor(left, nd::kDouble).sqrt();
   }
 
-  LatentParts parts_of_way(const Way& way, const std::vector<at::Tensor>& all) const {
+  LatentParts parts_of_way(const Way& way, const std::vector<Array>& all) const {
     auto shared = all.at(way.place);
-    const auto whole = at::stack(all).sum(0);
+    const auto whole = nd::stack(all).sum(0);
     if (left_.defined()) shared = shared * left_.unsqueeze(0) * left_.unsqueeze(1);
     return {.shared = shared, .own = whole - shared};
   }
 
   Model model_;
   std::int64_t columns_;
-  std::vector<at::Tensor> diagonals_;  // own, and shared in each way, [p, p]
-  at::Tensor error_roots_;             // [p, p, 1 + r, 1 + r]
-  at::Tensor left_;
+  std::vector<Array> diagonals_;  // own, and shared in each way, [p, p]
+  Array error_roots_;             // [p, p, 1 + r, 1 + r]
+  Array left_;
 };
 
 /// Numbers with their intervals.
 struct Estimates {
-  at::Tensor value, low, high, error;  // [v]; the Monte Carlo error
+  Array value, low, high, error;  // [v]; the Monte Carlo error
 };
 
 /// Draws of groups that share what one way gives them. A batch is of one member and,
@@ -169,7 +168,7 @@ struct Estimates {
 /// neither as shared nor as own.
 class GroupSimulation {
  public:
-  GroupSimulation(const std::vector<MemberParts>& members, Way way, at::Tensor context,
+  GroupSimulation(const std::vector<MemberParts>& members, Way way, Array context,
                   std::uint64_t seed)
       : members_(members),
         way_(std::move(way)),
@@ -192,7 +191,7 @@ class GroupSimulation {
   nlohmann::json json() {
     const auto all = estimates();
     const auto at_place = [&](std::int64_t place, const char* name) {
-      const auto number = [&](const at::Tensor& values) {
+      const auto number = [&](const Array& values) {
         const auto value = values[place].item<double>();
         return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
       };
@@ -251,21 +250,21 @@ class GroupSimulation {
 
   /// Shares of columns and of their normal scores, and correlations of the shared parts
   /// of every two columns: [2p], or [2p + p p].
-  at::Tensor values_of(const GroupMoments& sums) const {
+  Array values_of(const GroupMoments& sums) const {
     const auto shares = (sums.shared_variance / sums.variance).clamp(0, 1);
     if (!has_pairs() || places_.empty()) return shares;
-    const auto places = at::tensor(places_, at::kLong);
+    const auto places = nd::tensor(places_, nd::kLong);
     const auto shared = sums.shared.index_select(0, places).index_select(1, places);
     const auto deviation = shared.diagonal().sqrt();
     const auto correlations =
         (shared / deviation.unsqueeze(0) / deviation.unsqueeze(1)).clamp(-1, 1);
-    return at::cat({shares, correlations.flatten()});
+    return nd::cat({shares, correlations.flatten()});
   }
 
   /// Of one member, over its batches: variances and covariances are added up.
-  at::Tensor values_of_member(std::int64_t member) const {
+  Array values_of_member(std::int64_t member) const {
     GroupMoments sums;
-    const auto add = [](at::Tensor& sum, const at::Tensor& value) {
+    const auto add = [](Array& sum, const Array& value) {
       if (value.defined()) sum = sum.defined() ? sum + value : value;
     };
     for (auto batch = member; batch < std::ssize(batches_);
@@ -279,27 +278,27 @@ class GroupSimulation {
   }
 
   /// Those of all members, [K, v].
-  at::Tensor values_of_members() const {
-    std::vector<at::Tensor> all;
+  Array values_of_members() const {
+    std::vector<Array> all;
     for (std::int64_t member = 0; member < std::ssize(members_); ++member) {
       all.push_back(values_of_member(member));
     }
-    return at::stack(all);
+    return nd::stack(all);
   }
 
   /// The square of the Monte Carlo error of values_of_member(), the mean over the
   /// members: from the spread of their batches.
-  at::Tensor squared_error_of_member() const {
+  Array squared_error_of_member() const {
     const auto count = std::ssize(members_);
     const auto each = std::ssize(batches_) / count;
-    std::vector<at::Tensor> values;
+    std::vector<Array> values;
     for (const auto& batch : batches_) values.push_back(values_of(batch).nan_to_num());
-    return at::stack(values).view({each, count, -1}).var(0).mean(0) /
+    return nd::stack(values).view({each, count, -1}).var(0).mean(0) /
            static_cast<double>(each);
   }
 
   /// Of the median of the members.
-  at::Tensor monte_carlo_error() const {
+  Array monte_carlo_error() const {
     const auto count = static_cast<double>(members_.size());
     return (squared_error_of_member() / count).sqrt() *
            (count > 2 ? kErrorOfMedian : 1);
@@ -317,9 +316,9 @@ class GroupSimulation {
   /// else of their normal scores: not where few batches have most of the variance.
   std::vector<std::int64_t> find_places() const {
     const auto error = monte_carlo_error();
-    std::vector<at::Tensor> all;
+    std::vector<Array> all;
     for (const auto& batch : batches_) all.push_back(batch.variance);
-    const auto variances = at::stack(all);
+    const auto variances = nd::stack(all);
     const auto even = variances.sum(0).square() >
                       0.5 * static_cast<double>(all.size()) * variances.square().sum(0);
     std::vector<std::int64_t> places;
@@ -333,7 +332,7 @@ class GroupSimulation {
 
   /// What every member differs from their median, without what is Monte Carlo error:
   /// [K, v].
-  at::Tensor deviations_of_members(const at::Tensor& median) const {
+  Array deviations_of_members(const Array& median) const {
     const auto all = (values_of_members() - median).nan_to_num();
     const auto spread =
         all.square().sum(0) / std::max(1.0, static_cast<double>(members_.size()) - 1);
@@ -343,9 +342,9 @@ class GroupSimulation {
 
   /// Differences that errors of the latents' covariances make to a batch of the same
   /// numbers, and those of members.
-  at::Tensor differences(const at::Tensor& value) {
+  Array differences(const Array& value) {
     const auto of_members = deviations_of_members(value);
-    std::vector<at::Tensor> all;
+    std::vector<Array> all;
     for (std::int64_t draw = 0; draw < kErrorDraws; ++draw) {
       const auto batch = draw % std::ssize(batches_);
       auto random = random_of(seed_, Draw::errors, draw);
@@ -355,20 +354,20 @@ class GroupSimulation {
           (values_of(moved) - values_of(batches_[to_size(batch)])).nan_to_num() +
           of_members[number_of_member(batch)]);
     }
-    return at::stack(all);
+    return nd::stack(all);
   }
 
   Estimates estimates() {
     // A flow that is off blurs what rows share, so that few such members pull a mean.
-    const auto value = at::nanquantile(values_of_members(), 0.5, 0);
+    const auto value = nd::nanquantile(values_of_members(), 0.5, 0);
     const auto error = monte_carlo_error();
     const auto sorted = std::get<0>(differences(value).sort(0));
     const auto outside = static_cast<std::int64_t>(0.5 * (1 - kInterval) * kErrorDraws);
     const auto median = sorted[kErrorDraws / 2];
-    const auto widened = [&](const at::Tensor& reach) {
+    const auto widened = [&](const Array& reach) {
       return (reach.square() + (kReach * error).square()).sqrt();
     };
-    auto least = at::zeros_like(value);
+    auto least = nd::zeros_like(value);
     least.narrow(0, 2 * columns_, value.size(0) - 2 * columns_).fill_(-1);
     return {
         .value = value,
@@ -380,7 +379,7 @@ class GroupSimulation {
 
   const std::vector<MemberParts>& members_;
   Way way_;
-  at::Tensor context_;  // of the training rows, undefined without
+  Array context_;  // of the training rows, undefined without
   std::uint64_t seed_;
   std::int64_t columns_;
   std::int64_t rows_of_batch_ = 0;
@@ -412,7 +411,6 @@ void add_shared_parts(const FittedDependence& fitted, const FitRequest& request,
       kind == DependenceKind::unstructured) {
     return;
   }
-  const c10::NoGradGuard no_grad;
   try {
     model.record["shared_parts"] = shared_parts(fitted, request, rows, model);
   } catch (const std::exception& error) {

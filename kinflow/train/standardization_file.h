@@ -1,17 +1,18 @@
-// A standardisation as tensors of a model file.
+// A standardisation as arrays of a model file.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/standardization.h"
 #include "kinflow/train/tensor_file.h"
 
 namespace kinflow {
 
 /// InputError unless means are finite and deviations positive.
-void check_location(const at::Tensor& mean, const at::Tensor& deviation,
-                    const std::string& name, const std::string& path);
+void check_location(const Array& mean, const Array& deviation, const std::string& name,
+                    const std::string& path);
 
 /// Adds NAME.mean, NAME.deviation and those of the maps that it has.
 void add_standardization(const std::string& name, const Standardization& by,

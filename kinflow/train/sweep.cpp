@@ -47,11 +47,11 @@ double replica_bytes(const FitRequest& request, const FitRows& rows) {
   auto options = request.flow;
   options.dimension = rows.train.data.size(1);
   options.context = static_cast<std::int64_t>(request.data.context.size());
-  // Values, two moments, a gradient and the best values, and what tensors make of them;
+  // Values, two moments, a gradient and the best values, and what arrays make of them;
   // latents of all rows, in the algebra of the dependence in float64.
   const double weights = 10 * parameter_count(options);
-  const auto latents = static_cast<double>(
-      (4 * rows.train.data.size(0) + 3 * rows.valid.data.size(0)) * options.dimension);
+  const auto latents =
+      static_cast<double>(4 * rows.train.data.numel() + 3 * rows.valid.data.numel());
   // What a pass keeps of a batch.
   double features = 0;
   for (const auto& coupling : make_plan(options).couplings) {

@@ -1,7 +1,6 @@
 // Reading, selecting and joining rows.
 #include "kinflow/train/table_rows.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
 
@@ -78,19 +78,19 @@ TableRows read_rows(const Table& table, const ColumnChoice& choice) {
                                categories.end());
   auto matrix = numeric_matrix(table, names, options);
 
-  const auto values = at::from_blob(
+  const auto values = nd::from_blob(
       matrix.values.data(), {matrix.rows, static_cast<std::int64_t>(names.size())},
-      at::kDouble);
+      nd::kDouble);
   const auto data_width = static_cast<std::int64_t>(choice.columns.size());
   TableRows rows{
-      .data = values.narrow(1, 0, data_width).clone(at::MemoryFormat::Contiguous),
+      .data = values.narrow(1, 0, data_width).clone(nd::MemoryFormat::Contiguous),
       .context_levels = choice.context_levels,
       .kept_rows = std::move(matrix.kept_rows),
       .table_rows = table.rows(),
       .first_row = table.first_row(),
       .bounds = choice.bounds};
   check_within_bounds(table, choice.columns, rows);
-  std::vector<at::Tensor> context;
+  std::vector<Array> context;
   auto next_number = data_width;
   for (const auto& column : choice.context) {
     if (!categories.contains(column)) {
@@ -102,10 +102,10 @@ TableRows read_rows(const Table& table, const ColumnChoice& choice) {
       levels = find_levels(table, column, labels(table, column, rows.kept_rows));
     }
     context.push_back(
-        at::tensor(indicators(table, column, levels, rows.kept_rows), at::kDouble)
+        nd::tensor(indicators(table, column, levels, rows.kept_rows), nd::kDouble)
             .view({matrix.rows, static_cast<std::int64_t>(levels.size()) - 1}));
   }
-  if (!context.empty()) rows.context = at::cat(context, 1).contiguous();
+  if (!context.empty()) rows.context = nd::cat(context, 1).contiguous();
   if (!choice.group.empty()) rows.labels = labels(table, choice.group, rows.kept_rows);
   if (!choice.fold_by.empty()) {
     rows.fold_labels = labels(table, choice.fold_by, rows.kept_rows);
@@ -130,23 +130,23 @@ TableRows read_rows(const std::string& path, const ColumnChoice& choice) {
 }
 
 TableRows select_rows(const TableRows& rows, const std::vector<std::int64_t>& chosen) {
-  const auto index = at::tensor(chosen, at::kLong);
-  return {.data = rows.data.index_select(0, index),
-          .context = rows.context.defined() ? rows.context.index_select(0, index)
-                                            : at::Tensor(),
-          .context_levels = rows.context_levels,
-          .labels = select_values(rows.labels, chosen),
-          .fold_labels = select_values(rows.fold_labels, chosen),
-          .times = {select_values(rows.times.values, chosen), rows.times.are_dates},
-          .ids = select_values(rows.ids, chosen),
-          .kept_rows = select_values(rows.kept_rows, chosen),
-          .table_rows = rows.table_rows,
-          .bounds = rows.bounds};
+  const auto index = nd::tensor(chosen, nd::kLong);
+  return {
+      .data = rows.data.index_select(0, index),
+      .context = rows.context.defined() ? rows.context.index_select(0, index) : Array(),
+      .context_levels = rows.context_levels,
+      .labels = select_values(rows.labels, chosen),
+      .fold_labels = select_values(rows.fold_labels, chosen),
+      .times = {select_values(rows.times.values, chosen), rows.times.are_dates},
+      .ids = select_values(rows.ids, chosen),
+      .kept_rows = select_values(rows.kept_rows, chosen),
+      .table_rows = rows.table_rows,
+      .bounds = rows.bounds};
 }
 
 std::vector<std::uint64_t> row_hashes(const TableRows& rows) {
   auto numbers =
-      rows.context.defined() ? at::cat({rows.data, rows.context}, 1) : rows.data;
+      rows.context.defined() ? nd::cat({rows.data, rows.context}, 1) : rows.data;
   // -0 becomes 0.
   numbers = (numbers + 0.0).contiguous();
   const auto width = static_cast<std::size_t>(numbers.size(1)) * sizeof(double);
@@ -163,10 +163,10 @@ TableRows append_rows(const TableRows& first, const TableRows& second) {
     throw InputError(
         "--time: expected dates in both tables or numbers in both, found dates in one");
   }
-  TableRows both{.data = at::cat({first.data, second.data}),
+  TableRows both{.data = nd::cat({first.data, second.data}),
                  .context = first.context.defined()
-                                ? at::cat({first.context, second.context})
-                                : at::Tensor(),
+                                ? nd::cat({first.context, second.context})
+                                : Array(),
                  .context_levels = first.context_levels,
                  .labels = append_values(first.labels, second.labels),
                  .times = {append_values(first.times.values, second.times.values),

@@ -1,12 +1,11 @@
-// Rows of a table as tensors, with the columns that tell how they depend on each other.
+// Rows of a table as arrays, with the columns that tell how they depend on each other.
 #pragma once
-
-#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/data/categories.h"
 #include "kinflow/data/column_bounds.h"
 #include "kinflow/data/sample_ids.h"
@@ -14,10 +13,10 @@
 
 namespace kinflow {
 
-/// Rows of a table as float64 tensors in original units.
+/// Rows of a table as float64 arrays in original units.
 struct TableRows {
-  at::Tensor data;          ///< [n, p]
-  at::Tensor context = {};  ///< [n, c] or undefined; categories are indicators
+  Array data;          ///< [n, p]
+  Array context = {};  ///< [n, c] or undefined; categories are indicators
   CategoryLevels context_levels = {};  ///< of the context columns that are text
   std::vector<std::string> labels =
       {};  ///< [n] of blocks, empty without a group column

@@ -1,12 +1,12 @@
 // Between tensors and the bytes of a safetensors file.
 #include "kinflow/train/tensor_file.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cstring>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/hash.h"
 #include "kinflow/data/safetensors.h"
@@ -14,23 +14,23 @@
 namespace kinflow {
 namespace {
 
-const std::vector<std::pair<std::string, at::ScalarType>>& type_names() {
-  static const std::vector<std::pair<std::string, at::ScalarType>> names = {
-      {"F32", at::kFloat},
-      {"F64", at::kDouble},
-      {"I64", at::kLong},
-      {"BOOL", at::kBool}};
+const std::vector<std::pair<std::string, nd::ScalarType>>& type_names() {
+  static const std::vector<std::pair<std::string, nd::ScalarType>> names = {
+      {"F32", nd::kFloat},
+      {"F64", nd::kDouble},
+      {"I64", nd::kLong},
+      {"BOOL", nd::kBool}};
   return names;
 }
 
-std::string type_name(at::ScalarType type) {
+std::string type_name(nd::ScalarType type) {
   for (const auto& [name, known] : type_names()) {
     if (known == type) return name;
   }
   throw std::logic_error("a tensor type that model files do not hold");
 }
 
-at::ScalarType type_of(const SafeTensor& tensor, const std::string& path) {
+nd::ScalarType type_of(const SafeTensor& tensor, const std::string& path) {
   for (const auto& [name, known] : type_names()) {
     if (name == tensor.dtype) return known;
   }
@@ -49,7 +49,7 @@ std::string checksum_of(const NamedTensors& tensors) {
     const auto* bytes = static_cast<const std::byte*>(tensor.data_ptr());
     const auto size = static_cast<std::size_t>(tensor.nbytes());
     const auto rest = size % sizeof(double);
-    // A tensor may be a part of another and stand anywhere in it.
+    // An array may be a part of another and stand anywhere in it.
     hash = hash_of(std::span(bytes, size), hash);
     if (rest == 0) continue;
     double last = 0;
@@ -84,7 +84,7 @@ std::pair<std::map<std::string, std::string>, NamedTensors> load_tensors(
   const auto file = read_safetensors(path);
   NamedTensors tensors;
   for (const auto& stored : file.tensors) {
-    auto tensor = at::empty(stored.shape, type_of(stored, path));
+    auto tensor = nd::empty(stored.shape, type_of(stored, path));
     if (!stored.data.empty()) {
       std::memcpy(tensor.data_ptr(), stored.data.data(), stored.data.size());
     }
@@ -98,9 +98,9 @@ std::pair<std::map<std::string, std::string>, NamedTensors> load_tensors(
   return {file.metadata, std::move(tensors)};
 }
 
-at::Tensor expect_tensor(const NamedTensors& tensors, const std::string& name,
-                         at::IntArrayRef shape, at::ScalarType type,
-                         const std::string& source) {
+Array expect_tensor(const NamedTensors& tensors, const std::string& name,
+                    nd::IntArrayRef shape, nd::ScalarType type,
+                    const std::string& source) {
   const auto found = tensors.find(name);
   if (found == tensors.end()) {
     throw InputError(source + ": expected a tensor '" + name + "', found none");

@@ -1,8 +1,6 @@
 // Epochs, validation, early stopping and recovery.
 #include "kinflow/train/trainer.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,10 +9,11 @@
 #include <numbers>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/random.h"
-#include "kinflow/core/steady_math.h"
+#include "kinflow/array/steady_math.h"
 #include "kinflow/flow/density.h"
 
 namespace kinflow {
@@ -40,12 +39,12 @@ std::vector<std::int64_t> batch_bounds(std::int64_t rows, std::int64_t batch_siz
 
 // One number of every replica's options, [R, 1].
 template <typename Of>
-at::Tensor column_of(const std::vector<TrainOptions>& options, at::Device device,
-                     const Of& of) {
+Array column_of(const std::vector<TrainOptions>& options, nd::Device device,
+                const Of& of) {
   std::vector<double> numbers;
   for (const auto& replica : options)
     numbers.push_back(static_cast<double>(of(replica)));
-  return at::tensor(numbers, at::kDouble).unsqueeze(1).to(device);
+  return nd::tensor(numbers, nd::kDouble).unsqueeze(1).to(device);
 }
 
 void check_shared(const std::vector<TrainOptions>& options, std::int64_t replicas) {
@@ -65,15 +64,14 @@ void check_shared(const std::vector<TrainOptions>& options, std::int64_t replica
 }  // namespace
 
 Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
-                 const TrainOptions& options, const at::Tensor& start, Engine engine)
+                 const TrainOptions& options, const Array& start, Engine engine)
     : Trainer(
           flow, dependence, std::move(data),
           std::vector<TrainOptions>(static_cast<std::size_t>(flow.replicas()), options),
           start, engine) {}
 
 Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
-                 std::vector<TrainOptions> options, const at::Tensor& start,
-                 Engine engine)
+                 std::vector<TrainOptions> options, const Array& start, Engine engine)
     : flow_(flow),
       dependence_(dependence),
       data_(std::move(data)),
@@ -109,32 +107,30 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
     weight_decays_ = flow.decay_mask() * of([](const auto& o) {
                                            return o.weight_decay;
                                          }).to(flow.values().scalar_type());
-    uses_kernels_ = engine == Engine::fused && data_.train.is_cpu();
+    uses_kernels_ = data_.train.is_cpu();
     pass_ = make_batch_pass(flow, data_.train, data_.train_context, engine);
-    // The engine of tensors is the oracle of the others, so it has no part of theirs.
-    estimator_ = engine == Engine::tensor
+    estimator_ = engine == Engine::steps
                      ? make_composed_estimator(dependence, choices)
                      : dependence.make_estimator(choices, data_.train.scalar_type());
-    const auto numbers = at::TensorOptions().device(device).dtype(at::kDouble);
+    const auto numbers = nd::TensorOptions().device(device).dtype(nd::kDouble);
     const auto batches = static_cast<std::int64_t>(batch_bounds_.size()) - 1;
-    epoch_io_ = {.order = at::empty({data_.train.size(0)}, numbers.dtype(at::kLong)),
-                 .rates = at::empty({batches, flow.replicas(), 1}, numbers),
-                 .active = at::empty({flow.replicas(), 1}, numbers.dtype(at::kBool)),
-                 .train_nll = at::empty({flow.replicas(), 1}, numbers)};
+    epoch_io_ = {.order = nd::empty({data_.train.size(0)}, numbers.dtype(nd::kLong)),
+                 .rates = nd::empty({batches, flow.replicas(), 1}, numbers),
+                 .active = nd::empty({flow.replicas(), 1}, numbers.dtype(nd::kBool)),
+                 .train_nll = nd::empty({flow.replicas(), 1}, numbers)};
     if (estimator_->is_repeatable() && pass_->is_repeatable()) {
       recorded_steps_ = make_repeated_work([this] { take_steps(); });
     }
   }
-  const c10::NoGradGuard no_grad;
-  const auto column = [&](at::ScalarType type, double value) {
-    return at::full({flow.replicas(), 1}, value, flow.values().options().dtype(type));
+  const auto column = [&](nd::ScalarType type, double value) {
+    return nd::full({flow.replicas(), 1}, value, flow.values().options().dtype(type));
   };
   rate_factor_ = column(flow.values().scalar_type(), 1);
-  restarts_ = column(at::kLong, 0);
-  state_.skipped = column(at::kLong, 0);
-  best_epoch_ = column(at::kLong, 0);
+  restarts_ = column(nd::kLong, 0);
+  state_.skipped = column(nd::kLong, 0);
+  best_epoch_ = column(nd::kLong, 0);
   initial_nll_ = valid_nll();
-  if (!at::isfinite(initial_nll_).all().item<bool>()) {
+  if (!nd::isfinite(initial_nll_).all().item<bool>()) {
     throw NumericalError(
         "the untrained flow gives no finite density on the validation "
         "rows: are there values beyond 1e18 standard deviations?");
@@ -142,22 +138,22 @@ Trainer::Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
   best_nll_ = initial_nll_.clone();
   best_values_ = flow_.values().clone();
   best_parameters_ = start.clone();
-  reset_memory(at::ones_like(restarts_, at::kBool));
-  add_to_history(column(at::kDouble, std::numeric_limits<double>::quiet_NaN()),
+  reset_memory(nd::ones_like(restarts_, nd::kBool));
+  add_to_history(column(nd::kDouble, std::numeric_limits<double>::quiet_NaN()),
                  initial_nll_, learning_rate());
 }
 
-void Trainer::reset_memory(const at::Tensor& which) {
+void Trainer::reset_memory(const Array& which) {
   if (!has_memory_) return;
   auto latents = all_train_latents();
   if (const auto* before = remembered_latents()) {
-    latents = at::where(which.unsqueeze(2), latents, *before);
+    latents = nd::where(which.unsqueeze(2), latents, *before);
   }
   if (estimator_) estimator_->reset(latents);
   if (replica_training_) replica_training_->reset_memory(latents);
 }
 
-at::Tensor Trainer::is_stopped() const {
+Array Trainer::is_stopped() const {
   return (best_epoch_ + shared_options().patience)
       .le(epoch_)
       .logical_or(restarts_.gt(kMaximumRestarts));
@@ -174,7 +170,7 @@ double Trainer::rate_factor(std::int64_t batch) const {
   return std::pow(kRateDecay, static_cast<double>(decays));
 }
 
-at::Tensor Trainer::learning_rate() const {
+Array Trainer::learning_rate() const {
   return learning_rates_ * rate_factor_ * rate_factor(0);
 }
 
@@ -219,11 +215,11 @@ Calibration Trainer::calibration() const {
                    training_information(best_parameters_));
 }
 
-at::Tensor Trainer::training_information(const at::Tensor& parameters) const {
+Array Trainer::training_information(const Array& parameters) const {
   return steady_sum(dependence_.row_worth(parameters)).clamp_min(0);
 }
 
-at::Tensor Trainer::valid_row_densities() const {
+Array Trainer::valid_row_densities() const {
   if (!data_.calibrates) {
     return row_log_density(flow_, data_.valid, data_.valid_context);
   }
@@ -234,7 +230,7 @@ at::Tensor Trainer::valid_row_densities() const {
   return standard_normal_log_density(calibrated.latents) + calibrated.log_abs_det;
 }
 
-at::Tensor Trainer::valid_row_weights(const at::Tensor& parameters) const {
+Array Trainer::valid_row_weights(const Array& parameters) const {
   if (data_.valid_law == nullptr) return {};
   const auto of_valid_law = steady_sum(
       dependence_.interpreted(parameters).unsqueeze(1) * data_.valid_weights.t());
@@ -242,9 +238,8 @@ at::Tensor Trainer::valid_row_weights(const at::Tensor& parameters) const {
   return data_.valid_law->row_worth(of_valid_law).clamp_min(0);
 }
 
-at::Tensor Trainer::valid_nll() const {
-  const c10::NoGradGuard no_grad;
-  auto densities = valid_row_densities().to(at::kDouble);
+Array Trainer::valid_nll() const {
+  auto densities = valid_row_densities().to(nd::kDouble);
   if (data_.valid_log_abs_det.defined())
     densities = densities + data_.valid_log_abs_det;
   const auto weights =
@@ -256,26 +251,25 @@ at::Tensor Trainer::valid_nll() const {
   return mean.unsqueeze(1).neg();
 }
 
-void Trainer::finish_epoch(const at::Tensor& train_nll, const at::Tensor& rate) {
-  const c10::NoGradGuard no_grad;
+void Trainer::finish_epoch(const Array& train_nll, const Array& rate) {
   const auto nll = valid_nll();
   // A replica whose patience ended before this epoch stays as it was.
   const auto in_time = (best_epoch_ + shared_options().patience)
                            .ge(epoch_)
                            .logical_and(restarts_.le(kMaximumRestarts));
   const auto better = nll.lt(best_nll_).logical_and(in_time);
-  best_nll_ = at::where(better, nll, best_nll_);
-  best_epoch_ = at::where(better, at::full_like(best_epoch_, epoch_), best_epoch_);
-  best_values_ = at::where(better, flow_.values(), best_values_);
+  best_nll_ = nd::where(better, nll, best_nll_);
+  best_epoch_ = nd::where(better, nd::full_like(best_epoch_, epoch_), best_epoch_);
+  best_values_ = nd::where(better, flow_.values(), best_values_);
   // Given values stay as they were given, to the last bit.
   best_parameters_ =
-      at::where(better.logical_and(learns_parameters_),
+      nd::where(better.logical_and(learns_parameters_),
                 dependence_.from_unconstrained(state_.unconstrained), best_parameters_);
   add_to_history(train_nll, nll, rate);
   recover_diverged(nll);
 }
 
-void Trainer::recover_diverged(const at::Tensor& nll) {
+void Trainer::recover_diverged(const Array& nll) {
   const double margin =
       kDivergenceNatsPerColumn * static_cast<double>(data_.train.size(1));
   // Written so that NaN counts as diverged.
@@ -283,10 +277,10 @@ void Trainer::recover_diverged(const at::Tensor& nll) {
                             .logical_not()
                             .logical_and(is_stopped().logical_not());
   if (!diverged.any().item<bool>()) return;
-  flow_.values().copy_(at::where(diverged, best_values_, flow_.values()));
-  state_.unconstrained.copy_(at::where(
+  flow_.values().copy_(nd::where(diverged, best_values_, flow_.values()));
+  state_.unconstrained.copy_(nd::where(
       diverged, dependence_.to_unconstrained(best_parameters_), state_.unconstrained));
-  rate_factor_ = at::where(diverged, rate_factor_ * kRestartFactor, rate_factor_);
+  rate_factor_ = nd::where(diverged, rate_factor_ * kRestartFactor, rate_factor_);
   restarts_ += diverged;
   state_.flow_optimizer.reset(diverged);
   state_.dependence_optimizer.reset(diverged);
@@ -299,21 +293,21 @@ void Trainer::recover_diverged(const at::Tensor& nll) {
   }
 }
 
-at::Tensor Trainer::typical_parameters() const {
+Array Trainer::typical_parameters() const {
   const auto parameters =
       dependence_.interpreted(dependence_.from_unconstrained(state_.unconstrained));
-  if (parameters.size(1) == 0) return at::zeros_like(initial_nll_);
+  if (parameters.size(1) == 0) return nd::zeros_like(initial_nll_);
   const auto weights = data_.typical_weights.defined()
                            ? data_.typical_weights.t()
-                           : at::full_like(parameters.narrow(0, 0, 1),
+                           : nd::full_like(parameters.narrow(0, 0, 1),
                                            1 / static_cast<double>(parameters.size(1)));
   return steady_sum(parameters * weights).unsqueeze(1);
 }
 
-void Trainer::add_to_history(const at::Tensor& train_nll, const at::Tensor& nll,
-                             const at::Tensor& rate) {
+void Trainer::add_to_history(const Array& train_nll, const Array& nll,
+                             const Array& rate) {
   const auto rows =
-      at::cat({train_nll, nll, rate.to(at::kDouble), typical_parameters()}, 1)
+      nd::cat({train_nll, nll, rate.to(nd::kDouble), typical_parameters()}, 1)
           .cpu()
           .contiguous();
   const auto* row = rows.data_ptr<double>();
@@ -336,10 +330,7 @@ std::int64_t Trainer::best_replica() const {
   return best_nll_.argmin().item<std::int64_t>();
 }
 
-void Trainer::restore_best() {
-  const c10::NoGradGuard no_grad;
-  flow_.values().copy_(best_values_);
-}
+void Trainer::restore_best() { flow_.values().copy_(best_values_); }
 
 double Trainer::best_valid_nll(std::int64_t replica) const {
   return best_nll_[replica][0].item<double>();
@@ -374,7 +365,7 @@ std::int64_t Trainer::epochs_of(std::int64_t replica) const {
   return std::min(epoch_, best_epoch(replica) + shared_options().patience);
 }
 
-at::Tensor Trainer::best_parameters(std::int64_t replica) const {
+Array Trainer::best_parameters(std::int64_t replica) const {
   return best_parameters_[replica].clone();
 }
 

@@ -1,14 +1,13 @@
 // The training loop, epoch by epoch, for R replicas of a flow on one data set.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/dependence.h"
 #include "kinflow/flow/calibration.h"
 #include "kinflow/flow/flow.h"
@@ -24,23 +23,23 @@ namespace kinflow {
 
 /// Standardised rows in the flow's type and on its device.
 struct TrainingData {
-  at::Tensor train;               ///< [n, p]
-  at::Tensor train_context = {};  ///< [n, c] or undefined
-  at::Tensor valid;               ///< [m, p]
-  at::Tensor valid_context = {};  ///< [m, c] or undefined
+  Array train;               ///< [n, p]
+  Array train_context = {};  ///< [n, c] or undefined
+  Array valid;               ///< [m, p]
+  Array valid_context = {};  ///< [m, c] or undefined
   /// The law of validation rows that depend on each other: each counts in the score by
   /// what it is worth, C^-1 1. Null: all count alike.
   const Dependence* valid_law = nullptr;
   /// Interpreted parameters [R, q] times this are those of `valid_law`.
-  at::Tensor valid_weights = {};
+  Array valid_weights = {};
   /// [q, 1]: interpreted parameters [R, q] times this are the typical ones, which the
   /// history shows. Undefined: equal weights.
-  at::Tensor typical_weights = {};
+  Array typical_weights = {};
   /// log |det| of the standardisation, so that NLLs are in the data's own units: the
   /// mean over the training rows, and that of each validation row, [m] float64, or
   /// undefined for 0.
   double train_log_abs_det = 0;
-  at::Tensor valid_log_abs_det = {};
+  Array valid_log_abs_det = {};
   /// Whether validation rows are scored with the latents that they calibrate. Not with
   /// `valid_law`.
   bool calibrates = false;
@@ -80,11 +79,11 @@ class Trainer {
   ///                 patience, the stages and the seed in common
   /// @param start    [R, k] float64, dependence parameters at the beginning
   Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
-          std::vector<TrainOptions> options, const at::Tensor& start,
+          std::vector<TrainOptions> options, const Array& start,
           Engine engine = Engine::fused);
   /// The same options for all replicas.
   Trainer(Flow& flow, const Dependence& dependence, TrainingData data,
-          const TrainOptions& options, const at::Tensor& start,
+          const TrainOptions& options, const Array& start,
           Engine engine = Engine::fused);
 
   Trainer(const Trainer&) = delete;
@@ -93,7 +92,7 @@ class Trainer {
   /// True once all epochs are done or every replica ran out of patience.
   bool finished() const;
   std::int64_t epochs_done() const { return epoch_; }
-  /// Whether epochs run on the process's own team, with no large tensors but between
+  /// Whether epochs run on the process's own team, with no large arrays but between
   /// them.
   bool uses_own_team() const {
     return replica_training_ != nullptr || estimator_->uses_own_team();
@@ -133,11 +132,11 @@ class Trainer {
   Calibration calibration() const;
   /// What validation rows are worth under parameters [R, k] of the training rows' law,
   /// [R, m] float64; undefined where all count alike.
-  at::Tensor valid_row_weights(const at::Tensor& parameters) const;
+  Array valid_row_weights(const Array& parameters) const;
   /// Validation NLL, its epoch and the dependence parameters [k] at the best weights.
   double best_valid_nll(std::int64_t replica) const;
   std::int64_t best_epoch(std::int64_t replica) const;
-  at::Tensor best_parameters(std::int64_t replica) const;
+  Array best_parameters(std::int64_t replica) const;
   /// Of all replicas, and of one.
   std::int64_t skipped_steps() const;
   std::int64_t skipped_steps(std::int64_t replica) const;
@@ -155,41 +154,40 @@ class Trainer {
   const TrainOptions& shared_options() const { return options_.front(); }
   double rate_factor(std::int64_t batch) const;
   /// Of the epoch's first batch, [R, 1].
-  at::Tensor learning_rate() const;
+  Array learning_rate() const;
   EpochPlan plan_epoch() const;
-  at::Tensor run_steps(const EpochPlan& plan);
+  Array run_steps(const EpochPlan& plan);
   /// The steps of an epoch as `epoch_io_` say. It queues the same work each time.
   void take_steps();
   /// @param rate  [R, 1] float64  @param active  [R, 1] bool
   /// @param moves_dependence  whether the dependence parameters take a step too
-  at::Tensor step(const at::Tensor& rows, const at::Tensor& rate,
-                  const at::Tensor& active, bool moves_dependence);
-  void step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,
-                       const at::Tensor& rate, const at::Tensor& active);
+  Array step(const Array& rows, const Array& rate, const Array& active,
+             bool moves_dependence);
+  void step_dependence(const Array& parameters, const Array& gradient,
+                       const Array& rate, const Array& active);
   void parameter_stage();
   /// Of some replicas, or of none where a search fails.
-  void move_to_most_likely(const at::Tensor& latents,
+  void move_to_most_likely(const Array& latents,
                            const std::vector<std::int64_t>& searched, double prior);
-  void move_or_warn(const at::Tensor& latents, std::int64_t replica, double prior);
+  void move_or_warn(const Array& latents, std::int64_t replica, double prior);
   /// Remembers the latents of today of the replicas where `which` [R, 1] bool holds.
-  void reset_memory(const at::Tensor& which);
+  void reset_memory(const Array& which);
   /// 1' C^-1 1 of the training rows under parameters [R, k]: as many independent rows
   /// as they are worth, [R] float64.
-  at::Tensor training_information(const at::Tensor& parameters) const;
+  Array training_information(const Array& parameters) const;
   /// Log-densities of the validation rows, [R, m] float64, each by itself, in the units
   /// of the standardised data.
-  at::Tensor valid_row_densities() const;
-  at::Tensor valid_nll() const;
-  at::Tensor is_stopped() const;
-  void finish_epoch(const at::Tensor& train_nll, const at::Tensor& rate);
-  void recover_diverged(const at::Tensor& nll);
-  at::Tensor typical_parameters() const;
-  void add_to_history(const at::Tensor& train_nll, const at::Tensor& nll,
-                      const at::Tensor& rate);
-  at::Tensor all_train_latents() const;
+  Array valid_row_densities() const;
+  Array valid_nll() const;
+  Array is_stopped() const;
+  void finish_epoch(const Array& train_nll, const Array& rate);
+  void recover_diverged(const Array& nll);
+  Array typical_parameters() const;
+  void add_to_history(const Array& train_nll, const Array& nll, const Array& rate);
+  Array all_train_latents() const;
   /// Null where no estimator needs them.
-  const at::Tensor* remembered_latents() const;
-  void visit_state(const std::function<void(const std::string&, at::Tensor&)>& visit);
+  const Array* remembered_latents() const;
+  void visit_state(const std::function<void(const std::string&, Array&)>& visit);
 
   Flow& flow_;
   const Dependence& dependence_;
@@ -197,37 +195,37 @@ class Trainer {
   std::vector<TrainOptions> options_;  // of each replica
   std::vector<std::int64_t> batch_bounds_;
   TrainingState state_;
-  std::unique_ptr<ReplicaTraining> replica_training_;  // null: steps by tensors,
+  std::unique_ptr<ReplicaTraining> replica_training_;  // null: steps by arrays,
   std::unique_ptr<BatchPass> pass_;                    // with these two
   std::unique_ptr<BatchEstimator> estimator_;
-  // What steps by tensors are told of an epoch, and what they say, always in the same
+  // What steps by arrays are told of an epoch, and what they say, always in the same
   // place.
   struct {
-    at::Tensor order;      // [n] int64
-    at::Tensor rates;      // [batches, R, 1] float64
-    at::Tensor active;     // [R, 1] bool
-    at::Tensor train_nll;  // [R, 1] float64
+    Array order;      // [n] int64
+    Array rates;      // [batches, R, 1] float64
+    Array active;     // [R, 1] bool
+    Array train_nll;  // [R, 1] float64
   } epoch_io_;
   std::unique_ptr<RepeatedWork> recorded_steps_;  // null: taken one by one
 
   // Options of the replicas, [R, 1] float64 or bool.
-  at::Tensor learning_rates_, dependence_rates_, priors_;
-  at::Tensor learns_parameters_;  // by steps or in stages
-  at::Tensor moves_parameters_;
-  at::Tensor weight_decays_;  // of each weight, [R, P]
+  Array learning_rates_, dependence_rates_, priors_;
+  Array learns_parameters_;  // by steps or in stages
+  Array moves_parameters_;
+  Array weight_decays_;  // of each weight, [R, P]
   // What any of them needs, known without asking a GPU.
   bool has_memory_ = false, has_moving_parameters_ = false;
-  bool uses_kernels_ = false;  // in steps by tensors, where the CPU has some
+  bool uses_kernels_ = false;  // in steps by arrays, where the CPU has some
 
   std::int64_t epoch_ = 0;
-  at::Tensor log_det_;          // [R] of C, for the history; see kLogDetInterval
-  at::Tensor rate_factor_;      // [R, 1] lowered by restarts
-  at::Tensor restarts_;         // [R, 1] int64
-  at::Tensor initial_nll_;      // [R, 1] float64
-  at::Tensor best_nll_;         // [R, 1] float64
-  at::Tensor best_epoch_;       // [R, 1] int64
-  at::Tensor best_values_;      // [R, P]
-  at::Tensor best_parameters_;  // [R, k]
+  Array log_det_;          // [R] of C, for the history; see kLogDetInterval
+  Array rate_factor_;      // [R, 1] lowered by restarts
+  Array restarts_;         // [R, 1] int64
+  Array initial_nll_;      // [R, 1] float64
+  Array best_nll_;         // [R, 1] float64
+  Array best_epoch_;       // [R, 1] int64
+  Array best_values_;      // [R, P]
+  Array best_parameters_;  // [R, k]
   std::vector<EpochRecord> history_;
   std::vector<std::string> warnings_;
 };

@@ -1,15 +1,14 @@
 // What a checkpoint keeps of a training, and its return.
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/train/trainer.h"
 
 namespace kinflow {
 
 void Trainer::visit_state(
-    const std::function<void(const std::string&, at::Tensor&)>& visit) {
+    const std::function<void(const std::string&, Array&)>& visit) {
   visit("flow.values", flow_.values());
   visit("flow.first_moment", state_.flow_optimizer.first_moment);
   visit("flow.infinity_norm", state_.flow_optimizer.infinity_norm);
@@ -28,7 +27,7 @@ void Trainer::visit_state(
   visit("best_parameters", best_parameters_);
 }
 
-const at::Tensor* Trainer::remembered_latents() const {
+const Array* Trainer::remembered_latents() const {
   const auto* latents = estimator_          ? &estimator_->latents()
                         : replica_training_ ? &replica_training_->memory()
                                             : nullptr;
@@ -37,13 +36,13 @@ const at::Tensor* Trainer::remembered_latents() const {
 
 NamedTensors Trainer::state() {
   NamedTensors state;
-  visit_state([&](const std::string& name, at::Tensor& tensor) {
+  visit_state([&](const std::string& name, Array& tensor) {
     state[name] = tensor.detach().cpu().clone();
   });
   if (const auto* memory = remembered_latents())
     state["memory"] = memory->cpu().clone();
-  auto history = at::empty(
-      {static_cast<std::int64_t>(history_.size()), kHistoryColumns}, at::kDouble);
+  auto history = nd::empty(
+      {static_cast<std::int64_t>(history_.size()), kHistoryColumns}, nd::kDouble);
   auto* out = history.data_ptr<double>();
   for (const auto& record : history_) {
     for (const double value : {record.train_nll_nats, record.valid_nll_nats,
@@ -56,8 +55,7 @@ NamedTensors Trainer::state() {
 }
 
 void Trainer::restore(const NamedTensors& state, const std::string& source) {
-  const c10::NoGradGuard no_grad;
-  visit_state([&](const std::string& name, at::Tensor& tensor) {
+  visit_state([&](const std::string& name, Array& tensor) {
     tensor.copy_(
         expect_tensor(state, name, tensor.sizes(), tensor.scalar_type(), source));
   });
@@ -75,7 +73,7 @@ void Trainer::restore(const NamedTensors& state, const std::string& source) {
                                  : records->second.size(0);
   const std::int64_t replicas = flow_.replicas();
   const auto history =
-      expect_tensor(state, "history", {count, kHistoryColumns}, at::kDouble, source);
+      expect_tensor(state, "history", {count, kHistoryColumns}, nd::kDouble, source);
   if (count == 0 || count % replicas != 0 ||
       count / replicas - 1 > shared_options().epochs) {
     throw InputError(

@@ -1,12 +1,11 @@
-// Steps of an epoch by tensors, and stages of the dependence parameters.
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
+// Steps of an epoch by arrays, and stages of the dependence parameters.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 #include <map>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/flow/density.h"
 #include "kinflow/train/trainer.h"
@@ -15,21 +14,19 @@ namespace kinflow {
 namespace {
 
 // Latents that overflowed count as 0, so that sums of latents stay sound.
-at::Tensor finite(const at::Tensor& latents) {
-  return at::nan_to_num(latents, 0, 0, 0);
-}
+Array finite(const Array& latents) { return nd::nan_to_num(latents, 0, 0, 0); }
 
 }  // namespace
 
-at::Tensor Trainer::all_train_latents() const {
+Array Trainer::all_train_latents() const {
   return finite(all_latents(flow_, data_.train, data_.train_context).latents);
 }
 
-at::Tensor Trainer::run_steps(const EpochPlan& plan) {
-  epoch_io_.order.copy_(at::tensor(plan.order()));
-  epoch_io_.rates.copy_(at::tensor(plan.rates, at::kDouble).unsqueeze(1) *
-                        at::tensor(plan.rate_factors, at::kDouble).view({-1, 1, 1}));
-  epoch_io_.active.copy_(at::tensor(plan.active, at::kByte).unsqueeze(1));
+Array Trainer::run_steps(const EpochPlan& plan) {
+  epoch_io_.order.copy_(nd::tensor(plan.order()));
+  epoch_io_.rates.copy_(nd::tensor(plan.rates, nd::kDouble).unsqueeze(1) *
+                        nd::tensor(plan.rate_factors, nd::kDouble).view({-1, 1, 1}));
+  epoch_io_.active.copy_(nd::tensor(plan.active, nd::kByte).unsqueeze(1));
   if (recorded_steps_) {
     recorded_steps_->run();
   } else {
@@ -59,9 +56,8 @@ void Trainer::take_steps() {
   }
 }
 
-at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate,
-                         const at::Tensor& active, bool moves_dependence) {
-  const c10::NoGradGuard no_grad;
+Array Trainer::step(const Array& rows, const Array& rate, const Array& active,
+                    bool moves_dependence) {
   const auto result = pass_->to_latent(rows);
 
   // The gradient of the quadratic form in a row is that row of C^-1 U, a constant here.
@@ -72,7 +68,7 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate,
   const double per_row = 1 / static_cast<double>(rows.size(0));
   const auto gradient = pass_->gradient(precision_rows * per_row, -per_row);
 
-  const auto is_finite = at::isfinite(gradient.norm(2, 1, true));
+  const auto is_finite = nd::isfinite(gradient.norm(2, 1, true));
   state_.skipped += is_finite.logical_not().logical_and(active);
   const auto sound = is_finite.logical_and(active);
   if (uses_kernels_) {
@@ -91,24 +87,23 @@ at::Tensor Trainer::step(const at::Tensor& rows, const at::Tensor& rate,
   const auto columns = static_cast<double>(data_.train.size(1));
   const auto losses =
       ((result.latents - 0.5 * latents) * precision_rows).sum(-1) - result.log_abs_det;
-  return losses.to(at::kDouble).mean(1, true) +
+  return losses.to(nd::kDouble).mean(1, true) +
          log_det_.unsqueeze(1) *
              (0.5 * columns / static_cast<double>(data_.train.size(0)));
 }
 
-void Trainer::step_dependence(const at::Tensor& parameters, const at::Tensor& gradient,
-                              const at::Tensor& rate, const at::Tensor& active) {
+void Trainer::step_dependence(const Array& parameters, const Array& gradient,
+                              const Array& rate, const Array& active) {
   // A weak prior keeps the parameters of small blocks away from 0 and 1.
   const auto per_row =
       (dependence_.unconstrained_gradient(parameters, gradient) +
        priors_ * dependence_.unconstrained_prior_gradient(parameters)) /
       static_cast<double>(data_.train.size(0));
-  const auto sound = at::isfinite(per_row).all(1, true).logical_and(active);
+  const auto sound = nd::isfinite(per_row).all(1, true).logical_and(active);
   state_.dependence_optimizer.step(state_.unconstrained, per_row, rate, {}, sound);
 }
 
 void Trainer::parameter_stage() {
-  const c10::NoGradGuard no_grad;
   if (dependence_.parameter_count() == 0) return;
   const auto stopped = is_stopped().cpu();
   // One search serves all replicas with the same prior.
@@ -136,10 +131,10 @@ void Trainer::parameter_stage() {
   }
 }
 
-void Trainer::move_to_most_likely(const at::Tensor& latents,
+void Trainer::move_to_most_likely(const Array& latents,
                                   const std::vector<std::int64_t>& searched,
                                   double prior) {
-  const auto places = at::tensor(searched, at::kLong).to(latents.device());
+  const auto places = nd::tensor(searched, nd::kLong).to(latents.device());
   const bool are_all = static_cast<std::int64_t>(searched.size()) == replicas();
   const auto start = dependence_.from_unconstrained(state_.unconstrained);
   const auto found =
@@ -148,8 +143,7 @@ void Trainer::move_to_most_likely(const at::Tensor& latents,
   state_.unconstrained.index_copy_(0, places, dependence_.to_unconstrained(found));
 }
 
-void Trainer::move_or_warn(const at::Tensor& latents, std::int64_t replica,
-                           double prior) {
+void Trainer::move_or_warn(const Array& latents, std::int64_t replica, double prior) {
   try {
     move_to_most_likely(latents, {replica}, prior);
   } catch (const NumericalError& error) {

@@ -1,8 +1,6 @@
 // Preparation, description and the end of trainings.
 #include "kinflow/train/training_group.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,6 +10,7 @@
 #include <numeric>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/error.h"
@@ -32,15 +31,15 @@ const char* law_of(Schedule schedule) {
   return schedule == Schedule::grid ? "one correlation" : "as requested";
 }
 
-double bound_for(const FitRequest& request, const at::Tensor& standardized,
-                 const at::Tensor& worth) {
+double bound_for(const FitRequest& request, const Array& standardized,
+                 const Array& worth) {
   return request.bound.value_or(
       spline_bound_for(standardized, std::max(worth.sum().item<double>(), 0.0)));
 }
 
 }  // namespace
 
-at::Tensor usual_worth(const FitRequest& request, const Dependence& law) {
+Array usual_worth(const FitRequest& request, const Dependence& law) {
   const auto parameters =
       law.default_parameters().unsqueeze(0).to(find_device(request.device));
   return law.row_worth(parameters).view({law.rows()}).cpu();
@@ -138,8 +137,8 @@ void TrainingGroup::prepare(const TrainingPart& part, const FlowFrame& frame) {
   const auto& chosen = part.replicas;
   const auto& shared = requests_.at(0);
   const auto device = find_device(shared.device);
-  const auto type = shared.float64 ? at::kDouble : at::kFloat;
-  std::vector<at::Tensor> starts;
+  const auto type = shared.float64 ? nd::kDouble : nd::kFloat;
+  std::vector<Array> starts;
   std::vector<TrainOptions> replicas;
   std::vector<std::uint64_t> seeds;
   for (const auto& request : requests_) {
@@ -174,7 +173,7 @@ void TrainingGroup::prepare(const TrainingPart& part, const FlowFrame& frame) {
         latent_map_start(*dependence_.law, of_data.apply(rows_.train.data),
                          usual_worth(shared, *dependence_.law)));
   }
-  const auto ready = [&](const at::Tensor& values, const Standardization& by) {
+  const auto ready = [&](const Array& values, const Standardization& by) {
     return values.defined() ? by.apply(values).to(device, type) : values;
   };
   trainer_ = std::make_unique<Trainer>(
@@ -191,8 +190,7 @@ void TrainingGroup::prepare(const TrainingPart& part, const FlowFrame& frame) {
               of_data.log_abs_det(rows_.train.data).mean().item<double>(),
           .valid_log_abs_det = of_data.log_abs_det(rows_.valid.data).to(device),
           .calibrates = calibrates()},
-      std::move(replicas), at::cat(starts).to(device));
-  if (trainer_->uses_own_team()) set_tensor_threads(1);
+      std::move(replicas), nd::cat(starts).to(device));
 }
 
 const FitRequest& TrainingGroup::request(std::int64_t run) const {
@@ -231,8 +229,7 @@ void TrainingGroup::restore_best(std::optional<bool> calibrated) {
   calibration_ = {.mean = found.mean.cpu(), .deviation = found.deviation.cpu()};
 }
 
-at::Tensor TrainingGroup::row_log_densities(const TableRows& rows) const {
-  const c10::NoGradGuard no_grad;
+Array TrainingGroup::row_log_densities(const TableRows& rows) const {
   auto result = part_.latents(rows.data, rows.context);
   if (calibration_) result = calibration_->apply(result);
   return standard_normal_log_density(result.latents) + result.log_abs_det;
@@ -282,7 +279,7 @@ std::vector<EpochRecord> TrainingGroup::history(std::int64_t run) const {
 
 ModelPart TrainingGroup::part_of_model(
     const std::vector<std::int64_t>& replicas) const {
-  return part_.select(replicas, at::kCPU);
+  return part_.select(replicas, nd::kCPU);
 }
 
 }  // namespace kinflow

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/train/fit.h"
 #include "kinflow/train/fitted_dependence.h"
 #include "kinflow/train/trainer.h"
@@ -20,12 +21,12 @@ std::string group_key(const FitRequest& request);
 /// How a flow sees rows of a table.
 struct FlowFrame {
   Standardization standardization;
-  Standardization context_standardization;  ///< empty tensors without context
+  Standardization context_standardization;  ///< empty arrays without context
   double bound = 0;                         ///< of the splines
 };
 
 /// What rows are worth where nothing is known of the dependence, [n] on the CPU.
-at::Tensor usual_worth(const FitRequest& request, const Dependence& law);
+Array usual_worth(const FitRequest& request, const Dependence& law);
 
 /// From training rows whose large blocks count less: weights are what rows are worth
 /// where nothing is known of the dependence.
@@ -84,7 +85,7 @@ class TrainingGroup {
   std::int64_t number_of(std::int64_t replica) const;
   /// Log-densities in nats of rows by themselves under every replica's best weights,
   /// [R, n] float64.
-  at::Tensor row_log_densities(const TableRows& rows) const;
+  Array row_log_densities(const TableRows& rows) const;
 
   /// Some replicas as members of a model, on the CPU, with the weights that they have
   /// now.

@@ -1,11 +1,10 @@
 // What the steps of a training change, and what they are told.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/flow/flow.h"
 #include "kinflow/train/adamax.h"
@@ -14,7 +13,7 @@ namespace kinflow {
 
 /// Weights, dependence parameters and moments of R replicas.
 struct TrainingState {
-  TrainingState(Flow& trained, at::Tensor start)
+  TrainingState(Flow& trained, Array start)
       : flow(trained),
         flow_optimizer(trained.values()),
         unconstrained(std::move(start)),
@@ -22,9 +21,9 @@ struct TrainingState {
 
   Flow& flow;
   Adamax flow_optimizer;
-  at::Tensor unconstrained;  ///< [R, k] float64, dependence parameters
+  Array unconstrained;  ///< [R, k] float64, dependence parameters
   Adamax dependence_optimizer;
-  at::Tensor skipped;  ///< [R, 1] int64, steps whose gradient was not finite
+  Array skipped;  ///< [R, 1] int64, steps whose gradient was not finite
 };
 
 /// One epoch.

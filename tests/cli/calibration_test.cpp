@@ -1,11 +1,11 @@
 // Replicas, calibration and standardisation of fits by the real binary.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "kinflow/array/array.h"
 #include "kinflow/data/table.h"
 #include "kinflow/train/model.h"
 #include "run_binary.h"
@@ -97,9 +97,9 @@ TEST(Standardisation, CanBeLeftOut) {
   fit_blocks(folder.path("run"), {"--no-standardize"});
   const auto model = load_model(folder.path("run/model.safetensors"));
   EXPECT_TRUE(
-      at::equal(model.parts[0].standardization.mean, at::zeros({2}, at::kDouble)));
+      nd::equal(model.parts[0].standardization.mean, nd::zeros({2}, nd::kDouble)));
   EXPECT_TRUE(
-      at::equal(model.parts[0].standardization.deviation, at::ones({2}, at::kDouble)));
+      nd::equal(model.parts[0].standardization.deviation, nd::ones({2}, nd::kDouble)));
   EXPECT_NEAR(score(folder.path("run"), SharedFiles::get().blocks + "/valid.csv"),
               record_in(folder.path("run"))["result"]["valid_nll_nats"].get<double>(),
               1e-6);

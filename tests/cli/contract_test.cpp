@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "kinflow/array/array.h"
 #include "kinflow/data/npy.h"
 #include "kinflow/data/table.h"
 #include "kinflow/data/write_table.h"
@@ -44,7 +45,7 @@ double mean_product(const Numbers& left, const Numbers& right) {
 Numbers first_latents(const std::string& run_folder, const std::string& table) {
   const Model model = load_model(run_folder + "/model.safetensors");
   const auto rows = numbers_in(table, model.columns);
-  const auto data = at::tensor(rows.values, at::kDouble).view({rows.rows, -1});
+  const auto data = nd::tensor(rows.values, nd::kDouble).view({rows.rows, -1});
   const auto latents = model.to_latent(data, {}).latents.select(1, 0).contiguous();
   return {latents.data_ptr<double>(), latents.data_ptr<double>() + latents.numel()};
 }

@@ -1,10 +1,10 @@
 // Models of several members, by the real binary.
-#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "kinflow/array/array.h"
 #include "kinflow/train/fit.h"
 #include "kinflow/train/model.h"
 #include "kinflow/train/table_rows.h"
@@ -16,11 +16,11 @@ namespace {
 using Json = nlohmann::json;
 
 Model ensemble() {
-  return load_model(SharedFiles::get().ensemble_run + "/model.safetensors", at::kCPU,
-                    at::kDouble);
+  return load_model(SharedFiles::get().ensemble_run + "/model.safetensors", nd::kCPU,
+                    nd::kDouble);
 }
 
-at::Tensor numbers(const std::string& path, const Arguments& columns) {
+Array numbers(const std::string& path, const Arguments& columns) {
   return read_rows(path, {.columns = columns}).data;
 }
 
@@ -99,7 +99,7 @@ TEST(EnsembleEvaluate, ScoresTheMixture) {
       Json::parse(run_well({"evaluate", files.ensemble_run, table, "--json"}));
   const auto model = ensemble();
   const auto data = numbers(table, {"x1", "x2"});
-  at::Tensor mean;
+  Array mean;
   for (std::int64_t k = 0; k < 3; ++k) {
     const auto density = model.member(k).row_log_density(data, {}).exp() / 3;
     mean = k == 0 ? density : mean + density;
@@ -160,12 +160,12 @@ TEST(EnsembleTransform, IsThatOfTheBestMemberAndSaysSo) {
   EXPECT_EQ(there.exit_code, 0);
   EXPECT_NE(there.err.find("best of the model's 3 members"), std::string::npos);
   const auto data = numbers(table, {"x1", "x2"});
-  EXPECT_TRUE(at::allclose(numbers(folder.path("u.csv"), {"u1", "u2"}),
+  EXPECT_TRUE(nd::allclose(numbers(folder.path("u.csv"), {"u1", "u2"}),
                            ensemble().member(0).to_latent(data, {}).latents, 0, 1e-9));
   const Outcome back = run({"transform", files.ensemble_run, folder.path("u.csv"),
                             "--inverse", "--out", folder.path("x.csv")});
   EXPECT_NE(back.err.find("best of the model's 3 members"), std::string::npos);
-  EXPECT_TRUE(at::allclose(numbers(folder.path("x.csv"), {"x1", "x2"}), data, 0, 1e-8));
+  EXPECT_TRUE(nd::allclose(numbers(folder.path("x.csv"), {"x1", "x2"}), data, 0, 1e-8));
   const Outcome single =
       run({"transform", files.blocks_run, table, "--out", folder.path("v.csv")});
   EXPECT_EQ(single.err.find("members"), std::string::npos);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <numbers>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/data/table.h"
 #include "kinflow/train/fit_data.h"
@@ -64,8 +65,8 @@ class HardData : public testing::Test {
     const Model model = load_model(run_folder + "/model.safetensors");
     const auto rows = read_rows(table, {.columns = model.columns});
     const auto latents = model.to_latent(rows.data, {}).latents;
-    const auto is_finite = [](const at::Tensor& values) {
-      return at::isfinite(values).all().item<bool>();
+    const auto is_finite = [](const Array& values) {
+      return nd::isfinite(values).all().item<bool>();
     };
     EXPECT_TRUE(is_finite(model.row_log_density(rows.data, {})));
     EXPECT_TRUE(is_finite(latents));
@@ -73,7 +74,7 @@ class HardData : public testing::Test {
     const auto size = rows.data.abs() + model.parts[0].standardization.deviation;
     EXPECT_LT(((back - rows.data).abs() / size).max().item<double>(), 1e-2);
     Random random(2);
-    auto draws = at::empty({1000, 2}, at::kDouble);
+    auto draws = nd::empty({1000, 2}, nd::kDouble);
     for (std::int64_t i = 0; i < draws.numel(); ++i) {
       draws.data_ptr<double>()[i] = random.normal();
     }

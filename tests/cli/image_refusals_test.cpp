@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "kinflow/data/npy.h"
 #include "kinflow/images/write_png.h"
 #include "small_faces.h"
 
@@ -223,6 +224,54 @@ TEST(ImageRefusals, TooFewImagesToCompareAreToldOf) {
     expect_refusal(folder, few + more,
                    {folder.path("few") + ": expected at least 20 images", "found 19"});
   }
+}
+
+TEST(ImageRefusals, FeaturesThatDoNotFitAreRefusedAndNothingIsWritten) {
+  const auto& faces = Faces::get();
+  const TemporaryFolder folder;
+  const auto features = [&](const std::string& name, std::int64_t n, std::int64_t d) {
+    const std::vector<double> numbers(static_cast<std::size_t>(n * d), 0.5);
+    write_npy(folder.path(name), {n, d}, numbers);
+    return folder.path(name);
+  };
+  const auto test = features("test.npy", 30, 4), drawn = features("drawn.npy", 40, 4);
+  const Arguments evaluate = {"evaluate",
+                              faces.run,
+                              faces.images + "/test",
+                              "--out",
+                              folder.path("scores.csv"),
+                              "--prd",
+                              folder.path("prd.png")};
+  const auto with = [&](const std::string& of_test, const std::string& of_drawn) {
+    return evaluate +
+           Arguments{"--test-features", of_test, "--drawn-features", of_drawn};
+  };
+  expect_refusal(folder, evaluate + Arguments{"--test-features", test},
+                 {"--test-features: expected --drawn-features beside it"});
+  expect_refusal(folder, evaluate + Arguments{"--drawn-features", drawn},
+                 {"--drawn-features: expected --test-features beside it"});
+  expect_refusal(folder, with(test, drawn) + Arguments{"--samples", "30"},
+                 {"--samples: expected no --drawn-features beside it"});
+  expect_refusal(folder, with(drawn, test),
+                 {drawn + ": expected 30 rows, one for each image of " + faces.images +
+                  "/test, found 40"});
+  const auto wide = features("wide.npy", 40, 5);
+  expect_refusal(folder, with(test, wide),
+                 {wide + ": expected 4 columns, as in " + test + ", found 5"});
+  const auto few = features("few.npy", 19, 4);
+  expect_refusal(folder, with(test, few), {few + ": expected", "found [19, 4] of f8"});
+  const auto text = folder.write("text.npy", "1,2\n");
+  expect_refusal(folder, with(text, drawn), {text + ": not a .npy file"});
+  expect_refusal(folder, with(folder.path("none.npy"), drawn),
+                 {folder.path("none.npy"), "No such file"});
+  expect_refusal(folder,
+                 {"evaluate", faces.run, faces.images + "/test", "--test-features",
+                  test, "--drawn-features", drawn, "--prd", test},
+                 {"--prd: expected a .png file"});
+  expect_refusal(folder,
+                 {"evaluate", faces.table_run, faces.table + "/test.csv",
+                  "--test-features", test, "--drawn-features", drawn},
+                 {"--test-features", "images"});
 }
 
 TEST(ImageRefusals, ValuesThatMeanNothingAreRefused) {

@@ -4,6 +4,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "kinflow/array/array.h"
+#include "kinflow/array/array_numbers.h"
+#include "kinflow/data/npy.h"
+#include "kinflow/data/table.h"
+#include "kinflow/evaluate/frechet.h"
+#include "kinflow/evaluate/prd.h"
 #include "kinflow/images/read_image.h"
 #include "small_faces.h"
 
@@ -43,6 +49,49 @@ TEST(Images, EvaluateTellsAllImagesAndOneOfEachPerson) {
       Json::parse(run_well({"evaluate", faces.run, faces.images + "/train", "--json"}));
   EXPECT_EQ(again["mean_nll_nats"], json["mean_nll_nats"]);
   EXPECT_FALSE(again.contains("frechet_distance"));
+}
+
+/// What a network of the user's may give: the mean of each row of every image.
+template <typename Pixels>
+Array row_means(const Pixels& pixels) {
+  const std::vector<double> values(pixels.begin(), pixels.end());
+  return nd::tensor(values, nd::kDouble).view({-1, 8, 8}).mean(2);
+}
+
+void write_features(const std::string& path, const Array& features) {
+  write_npy(path, features.sizes().vec(), numbers_of(features));
+}
+
+TEST(Images, FeaturesOfTheUsersOwnAreCompared) {
+  const auto& faces = Faces::get();
+  const TemporaryFolder folder;
+  const auto images = faces.images + "/train";
+  run_well({"sample", faces.run, "--n", "50", "--out", folder.path("drawn.npy")});
+  run_well({"evaluate", faces.run, images, "--out", folder.path("scores.csv")});
+  std::string pixels;
+  for (const auto& file : labels(read_table(folder.path("scores.csv")), "file")) {
+    const auto image = image_at(images + "/" + file);
+    pixels.append(image.pixels.begin(), image.pixels.end());
+  }
+  const std::vector<std::uint8_t> bytes(pixels.begin(), pixels.end());
+  const auto test = row_means(bytes);
+  const auto drawn = row_means(read_npy(folder.path("drawn.npy")).values);
+  write_features(folder.path("test_f.npy"), test);
+  write_features(folder.path("drawn_f.npy"), drawn);
+  const auto json = Json::parse(run_well(
+      {"evaluate", faces.run, images, "--test-features", folder.path("test_f.npy"),
+       "--drawn-features", folder.path("drawn_f.npy"), "--prd", folder.path("prd.png"),
+       "--json"}));
+  EXPECT_EQ(json["features"],
+            folder.path("test_f.npy") + " and " + folder.path("drawn_f.npy"));
+  EXPECT_EQ(json["images"], 80);
+  EXPECT_EQ(json["drawn_images"], 50);
+  const double distance = frechet_distance(test, drawn);
+  EXPECT_NEAR(json["frechet_distance"].get<double>(), distance, 1e-9 * distance);
+  const auto scores = prd_scores(precision_recall(test, drawn));
+  EXPECT_NEAR(json["prd_f8"].get<double>(), scores.f_8, 1e-6);
+  EXPECT_NEAR(json["prd_f1/4"].get<double>(), scores.f_one_4th, 1e-6);
+  EXPECT_GT(image_at(folder.path("prd.png")).width, 100);
 }
 
 TEST(Images, SamplesAreImagesThatEvaluateReads) {

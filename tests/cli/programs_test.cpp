@@ -1,4 +1,4 @@
-// The program without LibTorch, alone in a folder.
+// The program alone in a folder.
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 namespace kinflow::cli {
 namespace {
 
-/// The exit code of a copy of kinflow that has no kinflow-tensors beside it.
+/// The exit code of a copy of kinflow that has no kinflow-reproduce beside it.
 int run_alone(const TemporaryFolder& folder, const std::string& arguments) {
   const auto copy = folder.path("kinflow");
   std::filesystem::copy_file(KINFLOW_BINARY, copy,
@@ -20,19 +20,30 @@ int run_alone(const TemporaryFolder& folder, const std::string& arguments) {
   return WEXITSTATUS(std::system(command.c_str()));
 }
 
-TEST(Programs, VerbsWithoutTensorsNeedNoOtherProgram) {
+TEST(Programs, VerbsNeedNoOtherProgram) {
   const TemporaryFolder folder;
-  EXPECT_EQ(run_alone(folder, "grm --help"), 0);
-  EXPECT_EQ(run_alone(folder, "clump --help"), 0);
-  EXPECT_EQ(run_alone(folder, "gwas --transform none --help"), 0);
-  EXPECT_EQ(run_alone(folder, "gwas --transform=rank-normal --help"), 0);
+  for (const char* verb :
+       {"simulate", "fit", "sweep", "evaluate", "sample", "transform", "inspect",
+        "compare", "report", "relationship", "grm", "gwas", "clump", "demo"}) {
+    EXPECT_EQ(run_alone(folder, std::string(verb) + " --help"), 0) << verb;
+  }
 }
 
 TEST(Programs, AMissingOneIsNamed) {
   const TemporaryFolder folder;
-  EXPECT_EQ(run_alone(folder, "gwas --help"), 127);
-  EXPECT_NE(read_whole_file(folder.path("output")).find("kinflow-tensors"),
+  EXPECT_EQ(run_alone(folder, "reproduce --help"), 127);
+  EXPECT_NE(read_whole_file(folder.path("output")).find("kinflow-reproduce"),
             std::string::npos);
+}
+
+TEST(Programs, LinkToNoTensorLibrary) {
+  const TemporaryFolder folder;
+  const auto output = folder.path("libraries");
+  const auto command = std::string("ldd ") + KINFLOW_BINARY + " > " + output;
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const auto libraries = read_whole_file(output);
+  EXPECT_NE(libraries.find("openblas"), std::string::npos);
+  EXPECT_EQ(libraries.find("torch"), std::string::npos) << libraries;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/row_matrix.h"
 #include "problems.h"
+#include "tests/random_arrays.h"
 
 namespace kinflow {
 namespace {
@@ -29,8 +30,8 @@ const std::vector<Choices> kMixtures = {{kMemory, kMemory, kMemory},
                                         {kHybrid, kPairs, kFixedPairs}};
 
 // Gradients of replicas that do not move mean nothing.
-at::Tensor moving(const at::Tensor& gradient, const Choices& choices) {
-  at::Tensor result = gradient.clone();
+Array moving(const Array& gradient, const Choices& choices) {
+  Array result = gradient.clone();
   for (std::size_t r = 0; r < choices.size(); ++r) {
     if (!choices[r].moves_parameters) result[static_cast<std::int64_t>(r)].zero_();
   }
@@ -39,30 +40,30 @@ at::Tensor moving(const at::Tensor& gradient, const Choices& choices) {
 
 // Takes both estimators through some batches of latents that `type` holds exactly.
 void expect_same_estimates(const Problem& problem, const Choices& choices,
-                           BatchEstimator& tried, at::ScalarType type, double tolerance,
+                           BatchEstimator& tried, nd::ScalarType type, double tolerance,
                            std::int64_t batches, Random& random) {
   const auto oracle = make_composed_estimator(*problem.dependence, choices);
-  const at::Tensor first = problem.latents.to(type);
-  oracle->reset(first.to(at::kDouble));
+  const Array first = problem.latents.to(type);
+  oracle->reset(first.to(nd::kDouble));
   tried.reset(first);
   for (std::int64_t step = 0; step < batches; ++step) {
     const std::int64_t batch = 1 + random.below(problem.rows());
-    const at::Tensor rows =
+    const Array rows =
         oracle::whole_numbers(random.permutation(problem.rows())).narrow(0, 0, batch);
-    const at::Tensor latents =
+    const Array latents =
         oracle::normal({problem.replicas(), batch, problem.columns()}, random).to(type);
-    const at::Tensor& parameters = problem.parameters;
+    const Array& parameters = problem.parameters;
     const std::string what = problem.text() + ", batch of " + std::to_string(batch);
     expect_near(
-        tried.precision_rows(parameters, rows, latents).to(at::kDouble),
-        oracle->precision_rows(parameters, rows, latents.to(at::kDouble)).contiguous(),
+        tried.precision_rows(parameters, rows, latents).to(nd::kDouble),
+        oracle->precision_rows(parameters, rows, latents.to(nd::kDouble)).contiguous(),
         tolerance, what);
     expect_near(moving(tried.parameter_gradient(parameters), choices),
                 moving(oracle->parameter_gradient(parameters), choices), tolerance,
                 what + ": gradient");
     ASSERT_EQ(tried.latents().defined(), oracle->latents().defined()) << what;
     if (!tried.latents().defined()) continue;
-    EXPECT_TRUE(at::equal(tried.latents().to(at::kDouble), oracle->latents())) << what;
+    EXPECT_TRUE(nd::equal(tried.latents().to(nd::kDouble), oracle->latents())) << what;
   }
 }
 
@@ -72,8 +73,8 @@ TEST(BatchEstimator, EqualsMemoryAndPairsOfEveryStructure) {
     for (const Choices& choices : kMixtures) {
       // Parameters that do not exist cannot move.
       if (problem.parameter_count == 0 && choices[0].needs_memory) continue;
-      const auto tried = problem.dependence->make_estimator(choices, at::kDouble);
-      expect_same_estimates(problem, choices, *tried, at::kDouble, oracle::kTolerance,
+      const auto tried = problem.dependence->make_estimator(choices, nd::kDouble);
+      expect_same_estimates(problem, choices, *tried, nd::kDouble, oracle::kTolerance,
                             3, random);
     }
   }
@@ -98,20 +99,20 @@ const Relationship& relationship_of(const Problem& problem) {
 }
 
 TEST(BatchEstimator, OfBlocksKeepsItsLatentsInPlaceWhenItIsReset) {
-  const Blocks blocks(at::arange(12) % 5);
-  const auto estimator = blocks.make_estimator({kMemory}, at::kFloat);
-  estimator->reset(at::randn({1, 12, 3}));
+  const Blocks blocks(nd::arange(12) % 5);
+  const auto estimator = blocks.make_estimator({kMemory}, nd::kFloat);
+  estimator->reset(normal_array({1, 12, 3}));
   const auto before = estimator->latents();
-  const auto latents = at::randn({1, 12, 3});
+  const auto latents = normal_array({1, 12, 3});
   estimator->reset(latents);
   EXPECT_TRUE(estimator->latents().is_same(before));
-  EXPECT_TRUE(at::equal(before, latents));
-  const auto again = blocks.make_estimator({kMemory}, at::kFloat);
+  EXPECT_TRUE(nd::equal(before, latents));
+  const auto again = blocks.make_estimator({kMemory}, nd::kFloat);
   again->reset(latents);
-  const auto parameters = at::full({1, blocks.parameter_count()}, 0.4, at::kDouble);
-  const auto rows = at::arange(4);
-  const auto batch = at::randn({1, 4, 3});
-  EXPECT_TRUE(at::equal(estimator->precision_rows(parameters, rows, batch),
+  const auto parameters = nd::full({1, blocks.parameter_count()}, 0.4, nd::kDouble);
+  const auto rows = nd::arange(4);
+  const auto batch = normal_array({1, 4, 3});
+  EXPECT_TRUE(nd::equal(estimator->precision_rows(parameters, rows, batch),
                         again->precision_rows(parameters, rows, batch)));
 }
 
@@ -120,11 +121,11 @@ TEST(RelationshipEstimator, OfManyRowsEqualsMemoryAndPairs) {
   for (const Problem& problem : large_relationships()) {
     for (const Choices& choices : kMixtures) {
       const Relationship& law = relationship_of(problem);
-      expect_same_estimates(problem, choices, *law.make_estimator(choices, at::kDouble),
-                            at::kDouble, oracle::kTolerance, 3, random);
+      expect_same_estimates(problem, choices, *law.make_estimator(choices, nd::kDouble),
+                            nd::kDouble, oracle::kTolerance, 3, random);
       expect_same_estimates(problem, choices,
-                            *law.make_tensor_estimator(choices, at::kDouble),
-                            at::kDouble, oracle::kTolerance, 3, random);
+                            *law.make_array_estimator(choices, nd::kDouble),
+                            nd::kDouble, oracle::kTolerance, 3, random);
     }
   }
 }
@@ -137,27 +138,26 @@ TEST(RelationshipEstimator, InSinglePrecisionAgreesWithTheFloat64Oracle) {
   for (const Problem& problem : large_relationships()) {
     for (const Choices& choices : kMixtures) {
       const Relationship& law = relationship_of(problem);
-      expect_same_estimates(problem, choices, *law.make_estimator(choices, at::kFloat),
-                            at::kFloat, kSinglePrecision, 6, random);
+      expect_same_estimates(problem, choices, *law.make_estimator(choices, nd::kFloat),
+                            nd::kFloat, kSinglePrecision, 6, random);
       expect_same_estimates(problem, choices,
-                            *law.make_tensor_estimator(choices, at::kFloat), at::kFloat,
+                            *law.make_array_estimator(choices, nd::kFloat), nd::kFloat,
                             kSinglePrecision, 6, random);
     }
   }
 }
 
 // Rows and gradients of some batches, [steps][R, ...] for all.
-std::vector<at::Tensor> estimates(const Relationship& law, const Choices& choices,
-                                  const at::Tensor& parameters,
-                                  const at::Tensor& latents,
-                                  const at::Tensor& batches) {
+std::vector<Array> estimates(const Relationship& law, const Choices& choices,
+                             const Array& parameters, const Array& latents,
+                             const Array& batches) {
   const auto estimator = law.make_estimator(choices, latents.scalar_type());
   estimator->reset(latents);
-  std::vector<at::Tensor> result;
+  std::vector<Array> result;
   Random random(65);
   for (std::int64_t step = 0; step < batches.size(0); ++step) {
-    const at::Tensor rows = oracle::whole_numbers(random.permutation(law.rows()))
-                                .narrow(0, 0, batches.size(2));
+    const Array rows = oracle::whole_numbers(random.permutation(law.rows()))
+                           .narrow(0, 0, batches.size(2));
     result.push_back(estimator->precision_rows(parameters, rows, batches[step]));
     result.push_back(moving(estimator->parameter_gradient(parameters), choices));
   }
@@ -168,13 +168,13 @@ TEST(RelationshipEstimator, AReplicaDoesNotDependOnOthersNorOnThreadsInAnyBit) {
   const Problem problem = large_relationships()[0];
   const Relationship& law = relationship_of(problem);
   Random random(66);
-  for (const auto type : {at::kFloat, at::kDouble}) {
-    const at::Tensor latents = problem.latents.to(type);
-    const at::Tensor batches = oracle::normal({2, 3, 301, 2}, random)
-                                   .to(type)
-                                   .transpose(1, 2)
-                                   .contiguous()
-                                   .transpose(1, 2);
+  for (const auto type : {nd::kFloat, nd::kDouble}) {
+    const Array latents = problem.latents.to(type);
+    const Array batches = oracle::normal({2, 3, 301, 2}, random)
+                              .to(type)
+                              .transpose(1, 2)
+                              .contiguous()
+                              .transpose(1, 2);
     for (const Choices& choices : kMixtures) {
       const auto together =
           estimates(law, choices, problem.parameters, latents, batches);
@@ -187,9 +187,9 @@ TEST(RelationshipEstimator, AReplicaDoesNotDependOnOthersNorOnThreadsInAnyBit) {
                                      problem.parameters.narrow(0, r, 1),
                                      latents.narrow(0, r, 1), batches.narrow(1, r, 1));
         for (std::size_t i = 0; i < together.size(); ++i) {
-          EXPECT_TRUE(at::equal(together[i].narrow(0, r, 1), alone[i]))
+          EXPECT_TRUE(nd::equal(together[i].narrow(0, r, 1), alone[i]))
               << "replica " << r << ", result " << i;
-          EXPECT_TRUE(at::equal(together[i], threads[i])) << "result " << i;
+          EXPECT_TRUE(nd::equal(together[i], threads[i])) << "result " << i;
         }
       }
     }
@@ -201,38 +201,38 @@ void expect_products_of(InstructionSet set, std::int64_t width, std::int64_t cou
                         std::int64_t columns, double tolerance) {
   Random random(67);
   constexpr std::int64_t kMatrixRows = 90;
-  const at::Tensor matrix = oracle::normal({kMatrixRows, width}, random);
+  const Array matrix = oracle::normal({kMatrixRows, width}, random);
   const RowMatrix<Real> tried(matrix.data_ptr<double>(), kMatrixRows, width, set);
-  const at::Tensor rows =
+  const Array rows =
       oracle::whole_numbers(random.permutation(kMatrixRows)).narrow(0, 0, count);
-  const at::Tensor some = matrix.index_select(0, rows);
-  constexpr auto kType = at::CppTypeToScalarType<Real>::value;
-  const auto numbers = [](const at::Tensor& t) { return t.data_ptr<Real>(); };
+  const Array some = matrix.index_select(0, rows);
+  constexpr auto kType = nd::CppTypeToScalarType<Real>::value;
+  const auto numbers = [](const Array& t) { return t.data_ptr<Real>(); };
   const auto set_of_rows = tried.rows(rows.data_ptr<std::int64_t>(), count);
 
-  const at::Tensor x = oracle::normal({count, columns}, random).to(kType);
-  at::Tensor sums = at::zeros({columns, tried.stride()}, kType);
+  const Array x = oracle::normal({count, columns}, random).to(kType);
+  Array sums = nd::zeros({columns, tried.stride()}, kType);
   tried.products().add_transposed(set_of_rows, 0, tried.stride(), numbers(x), columns,
                                   numbers(sums));
-  expect_near(sums.narrow(1, 0, width).to(at::kDouble).t().contiguous(),
-              at::mm(some.t(), x.to(at::kDouble)), tolerance, "transposed");
+  expect_near(sums.narrow(1, 0, width).to(nd::kDouble).t().contiguous(),
+              nd::mm(some.t(), x.to(nd::kDouble)), tolerance, "transposed");
 
   const std::int64_t functions = columns + 1;
-  const at::Tensor y = oracle::normal({columns, tried.stride()}, random).to(kType);
-  const at::Tensor f = oracle::normal({functions, tried.stride()}, random).to(kType);
-  at::Tensor products = at::empty({count, columns}, at::kDouble);
-  at::Tensor squares = at::empty({count, functions}, at::kDouble);
+  const Array y = oracle::normal({columns, tried.stride()}, random).to(kType);
+  const Array f = oracle::normal({functions, tried.stride()}, random).to(kType);
+  Array products = nd::empty({count, columns}, nd::kDouble);
+  Array squares = nd::empty({count, functions}, nd::kDouble);
   tried.products().multiply(set_of_rows, numbers(y), columns,
                             products.data_ptr<double>(), numbers(f), functions,
                             squares.data_ptr<double>());
-  const auto of_width = [&](const at::Tensor& t) {
-    return t.narrow(1, 0, width).to(at::kDouble).t();
+  const auto of_width = [&](const Array& t) {
+    return t.narrow(1, 0, width).to(nd::kDouble).t();
   };
-  expect_near(products, at::mm(some, of_width(y)), tolerance, "products");
-  expect_near(squares, at::mm(some.square(), of_width(f)), tolerance, "squares");
+  expect_near(products, nd::mm(some, of_width(y)), tolerance, "products");
+  expect_near(squares, nd::mm(some.square(), of_width(f)), tolerance, "squares");
 }
 
-TEST(RowMatrix, ProductsOfEveryInstructionSetMatchTensors) {
+TEST(RowMatrix, ProductsOfEveryInstructionSetMatchThoseOfArrays) {
   for (const auto set :
        {InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512}) {
     for (const std::int64_t width : {1, 16, 33, 2500}) {

@@ -1,4 +1,4 @@
-// Blocks of one replica on plain arrays against the tensors of their laws.
+// Blocks of one replica on plain arrays against the computations of their laws.
 #include "kinflow/dependence/block_replica.h"
 
 #include "kinflow/core/error.h"
@@ -18,8 +18,8 @@ constexpr double kRowTolerance = std::is_same_v<Real, float> ? 3e-7 : 1e-12;
 constexpr double kReplicaTolerance = 1e-11;
 
 template <typename Real>
-at::Tensor cast(const at::Tensor& tensor) {
-  return tensor.to(c10::CppTypeToScalarType<Real>::value).contiguous();
+Array cast(const Array& array) {
+  return array.to(nd::CppTypeToScalarType<Real>::value).contiguous();
 }
 
 std::vector<oracle::Problem> block_problems(std::int64_t columns) {
@@ -63,7 +63,7 @@ class Pair {
     replica_.reset(remembered_.template data_ptr<Real>());
   }
 
-  void set_parameters(const at::Tensor& parameters) {
+  void set_parameters(const Array& parameters) {
     parameters_ = parameters.clone();
     replica_.set_parameters(parameters_.data_ptr<double>());
   }
@@ -81,28 +81,28 @@ class Pair {
   }
 
   void expect_log_det() {
-    expect_near(at::full({1}, replica_.log_det(), at::kDouble),
+    expect_near(nd::full({1}, replica_.log_det(), nd::kDouble),
                 blocks_.log_det(parameters_), kReplicaTolerance, problem_.text());
   }
 
   void expect_rows(double share) {
-    auto rows = at::full_like(latents_, 77);
+    auto rows = nd::full_like(latents_, 77);
     replica_.precision_rows(batch(), share, rows.template data_ptr<Real>());
     const auto pairs = blocks_.pairs_rows(parameters_, rows_, latents_);
     const auto remembered = memory_->precision_rows(parameters_, rows_);
-    expect_near(rows.to(at::kDouble), (1 - share) * pairs + share * remembered,
+    expect_near(rows.to(nd::kDouble), (1 - share) * pairs + share * remembered,
                 kRowTolerance<Real>, problem_.text());
   }
 
   void expect_gradient() {
-    auto gradient = at::full_like(parameters_, 77);
+    auto gradient = nd::full_like(parameters_, 77);
     replica_.gradient(gradient.template data_ptr<double>());
     expect_near(gradient, memory_->parameter_gradient(parameters_), kReplicaTolerance,
                 problem_.text());
   }
 
   void expect_pairs_gradient() {
-    auto gradient = at::full_like(parameters_, 77);
+    auto gradient = nd::full_like(parameters_, 77);
     replica_.pairs_gradient(batch(), gradient.template data_ptr<double>());
     expect_near(gradient,
                 blocks_.pairs_parameter_gradient(parameters_, rows_, latents_),
@@ -122,7 +122,7 @@ class Pair {
   BlockArrays arrays_;
   BlockReplica replica_;
   std::unique_ptr<LatentMemory> memory_;
-  at::Tensor remembered_, parameters_, rows_, latents_;
+  Array remembered_, parameters_, rows_, latents_;
 };
 
 template <typename Real>
@@ -186,12 +186,12 @@ TYPED_TEST(BlockReplicaTest, PairsNeedNoMemory) {
                             .narrow(0, 0, count)
                             .contiguous();
       const auto latents = cast<TypeParam>(oracle::normal({1, count, 2}, random));
-      auto result = at::empty_like(latents);
+      auto result = nd::empty_like(latents);
       replica.precision_rows(
           BatchRows<TypeParam>{rows.template data_ptr<std::int64_t>(), count,
                                latents.template data_ptr<TypeParam>()},
           0, result.template data_ptr<TypeParam>());
-      expect_near(result.to(at::kDouble),
+      expect_near(result.to(nd::kDouble),
                   problem.dependence->pairs_rows(problem.parameters, rows, latents),
                   kRowTolerance<TypeParam>, problem.text());
     }
@@ -199,7 +199,7 @@ TYPED_TEST(BlockReplicaTest, PairsNeedNoMemory) {
 }
 
 TEST(BlockArrays, DescribeTheBlocks) {
-  const Blocks blocks(at::tensor({4, 9, 4, -3, 4, 9, 0}, at::kLong));
+  const Blocks blocks(nd::tensor({4, 9, 4, -3, 4, 9, 0}, nd::kLong));
   const BlockArrays arrays(blocks);
   EXPECT_EQ(arrays.rows(), 7);
   EXPECT_EQ(arrays.blocks(), 4);
@@ -211,7 +211,7 @@ TEST(BlockArrays, DescribeTheBlocks) {
 }
 
 TEST(BlockArrays, PutBlocksOfASizeAndAParameterIntoOneClass) {
-  const at::Tensor labels = at::tensor({0, 0, 1, 1, 2, 2, 2, 3, 4}, at::kLong);
+  const Array labels = nd::tensor({0, 0, 1, 1, 2, 2, 2, 3, 4}, nd::kLong);
   const auto law =
       make_blocks(labels, {.correlation = BlockCorrelation::per_latent, .columns = 3});
   const BlockArrays arrays(*law);
@@ -224,7 +224,7 @@ TEST(BlockArrays, PutBlocksOfASizeAndAParameterIntoOneClass) {
 TEST(BlockArrays, RefuseLawsOfOtherKindsAndPooledCorrelations) {
   EXPECT_THROW(BlockArrays(Independent(3)), InputError);
   EXPECT_THROW(
-      BlockArrays(Blocks(at::tensor({0, 0}, at::kLong), {BlockCorrelation::pooled, 1})),
+      BlockArrays(Blocks(nd::tensor({0, 0}, nd::kLong), {BlockCorrelation::pooled, 1})),
       InputError);
 }
 

@@ -55,13 +55,13 @@ TEST(CorrelationDistribution, WithoutDifferencesOfBlocksGivesTheDenseLogDensity)
   const auto found =
       log_densities(drawn.sums(), {.of_latent = {logit(0.6), logit(0.3)}});
   const PerLatent law(
-      std::make_shared<Blocks>(at::tensor(drawn.block_of_row, at::kLong),
+      std::make_shared<Blocks>(nd::tensor(drawn.block_of_row, nd::kLong),
                                BlocksOptions{.correlation = BlockCorrelation::shared}),
       2);
   auto latents = drawn.latents;
   const auto expected =
-      law.log_density(at::tensor({0.6, 0.3}, at::kDouble).unsqueeze(0),
-                      at::from_blob(latents.data(), {1, 12, 2}, at::kDouble));
+      law.log_density(nd::tensor({0.6, 0.3}, nd::kDouble).unsqueeze(0),
+                      nd::from_blob(latents.data(), {1, 12, 2}, nd::kDouble));
   EXPECT_NEAR(std::accumulate(found.begin(), found.end(), 0.0), expected.item<double>(),
               1e-10);
 }

@@ -16,19 +16,19 @@ TEST(LatentMemory, AfterUpdatesEqualsTheFullComputationOnTheOverwrittenLatents) 
   Random random(11);
   for (const Problem& problem : oracle::random_problems()) {
     const Dependence& dependence = *problem.dependence;
-    at::Tensor latents = problem.latents.clone();
+    Array latents = problem.latents.clone();
     const auto memory = dependence.make_memory();
     memory->reset(latents);
     for (int step = 0; step < 12; ++step) {
       const std::int64_t batch = 1 + random.below(problem.rows());
-      const at::Tensor rows =
+      const Array rows =
           oracle::whole_numbers(random.permutation(problem.rows())).narrow(0, 0, batch);
-      const at::Tensor fresh =
+      const Array fresh =
           oracle::normal({problem.replicas(), batch, problem.columns()}, random);
       memory->update(rows, fresh);
       latents.index_copy_(1, rows, fresh);
-      const at::Tensor& parameters = problem.parameters;
-      EXPECT_TRUE(at::equal(memory->latents(), latents)) << problem.text();
+      const Array& parameters = problem.parameters;
+      EXPECT_TRUE(nd::equal(memory->latents(), latents)) << problem.text();
       expect_near(memory->precision_rows(parameters, rows),
                   problem.precision_times(latents).index_select(1, rows),
                   oracle::kTolerance, problem.text());
@@ -54,18 +54,20 @@ TEST(LatentMemory, ResetFromItsOwnLatentsGivesTheSameMemory) {
   }
 }
 
+#ifdef KINFLOW_CUDA  // where arrays can carry gradients
 TEST(LatentMemory, TakesLatentsThatCarryGradients) {
   for (const Problem& problem :
        oracle::problems_of_every_structure({2, 1}, 1, 2, /*seed=*/4)) {
     const auto memory = problem.dependence->make_memory();
     memory->reset(problem.latents);
-    const at::Tensor fresh = at::ones({1, 2, 2}, at::kDouble).set_requires_grad(true);
-    const at::Tensor rows = oracle::whole_numbers({2, 0});
+    const Array fresh = nd::ones({1, 2, 2}, nd::kDouble).set_requires_grad(true);
+    const Array rows = oracle::whole_numbers({2, 0});
     memory->update(rows, 2 * fresh);
     EXPECT_FALSE(memory->latents().requires_grad());
     EXPECT_FALSE(memory->precision_rows(problem.parameters, rows).requires_grad());
   }
 }
+#endif
 
 TEST(Pairs, RowsAreUnbiasedOverAllBatches) {
   Random random(21);
@@ -73,14 +75,14 @@ TEST(Pairs, RowsAreUnbiasedOverAllBatches) {
     for (const Problem& problem :
          oracle::problems_of_every_structure(sizes, 3, 2, /*seed=*/22)) {
       const std::int64_t n = problem.rows();
-      const at::Tensor directions = oracle::normal({n, 2}, random);
-      const at::Tensor exact = problem.precision_times(problem.latents);
+      const Array directions = oracle::normal({n, 2}, random);
+      const Array exact = problem.precision_times(problem.latents);
       for (const std::int64_t b : {std::int64_t{2}, std::int64_t{3}, n}) {
-        at::Tensor traces = at::zeros({3}, at::kDouble);
-        at::Tensor rows_sum = at::zeros_like(exact);
+        Array traces = nd::zeros({3}, nd::kDouble);
+        Array rows_sum = nd::zeros_like(exact);
         const auto batches = oracle::all_batches(n, b);
-        for (const at::Tensor& rows : batches) {
-          const at::Tensor estimate = problem.dependence->pairs_rows(
+        for (const Array& rows : batches) {
+          const Array estimate = problem.dependence->pairs_rows(
               problem.parameters, rows, problem.latents.index_select(1, rows));
           rows_sum.index_add_(1, rows, estimate);
           traces += (estimate * directions.index_select(0, rows)).sum({1, 2});
@@ -103,9 +105,9 @@ TEST(Pairs, ParameterGradientIsUnbiasedOverAllBatches) {
          oracle::problems_of_every_structure(sizes, 3, 2, /*seed=*/23)) {
       const std::int64_t n = problem.rows();
       for (const std::int64_t b : {std::int64_t{2}, std::int64_t{3}, n}) {
-        at::Tensor sum = at::zeros_like(problem.parameters);
+        Array sum = nd::zeros_like(problem.parameters);
         const auto batches = oracle::all_batches(n, b);
-        for (const at::Tensor& rows : batches) {
+        for (const Array& rows : batches) {
           sum += problem.dependence->pairs_parameter_gradient(
               problem.parameters, rows, problem.latents.index_select(1, rows));
         }
@@ -122,16 +124,16 @@ TEST(Pairs, ParameterGradientIsTheDerivativeOfTheTraceEstimate) {
   for (const Problem& problem :
        oracle::problems_of_every_structure({3, 1, 2}, 2, 2, /*seed=*/24)) {
     const Dependence& dependence = *problem.dependence;
-    const at::Tensor rows = oracle::whole_numbers({4, 0, 5, 1});
-    const at::Tensor batch = problem.latents.index_select(1, rows);
-    const auto estimate = [&](const at::Tensor& parameters) {
-      const at::Tensor trace =
+    const Array rows = oracle::whole_numbers({4, 0, 5, 1});
+    const Array batch = problem.latents.index_select(1, rows);
+    const auto estimate = [&](const Array& parameters) {
+      const Array trace =
           (dependence.pairs_rows(parameters, rows, batch) * batch).sum({1, 2});
       return 0.5 * (2 * dependence.log_det(parameters) + 6.0 / 4.0 * trace);
     };
-    at::Tensor expected = at::zeros_like(problem.parameters);
+    Array expected = nd::zeros_like(problem.parameters);
     for (std::int64_t k = 0; k < problem.parameter_count; ++k) {
-      at::Tensor step = at::zeros_like(problem.parameters);
+      Array step = nd::zeros_like(problem.parameters);
       step.select(1, k).fill_(1e-4);
       expected.select(1, k).copy_((8 * (estimate(problem.parameters + step) -
                                         estimate(problem.parameters - step)) -
@@ -147,27 +149,26 @@ TEST(Pairs, ParameterGradientIsTheDerivativeOfTheTraceEstimate) {
 TEST(Pairs, ABatchOfOneRowUsesTheDiagonalOnly) {
   for (const Problem& problem :
        oracle::problems_of_every_structure({3, 1, 2}, 2, 2, /*seed=*/25)) {
-    const at::Tensor rows = oracle::whole_numbers({4});
-    const at::Tensor latents = problem.latents.index_select(1, rows);
-    const at::Tensor diagonal = problem.precisions().select(2, 4).select(2, 4);
+    const Array rows = oracle::whole_numbers({4});
+    const Array latents = problem.latents.index_select(1, rows);
+    const Array diagonal = problem.precisions().select(2, 4).select(2, 4);
     expect_near(problem.dependence->pairs_rows(problem.parameters, rows, latents),
                 diagonal.unsqueeze(1) * latents, oracle::kTolerance, problem.text());
   }
 }
 
-at::Tensor golden_matrix(const std::vector<std::vector<double>>& rows) {
-  std::vector<at::Tensor> stacked;
-  for (const auto& row : rows) stacked.push_back(at::tensor(row, at::kDouble));
-  return at::stack(stacked);
+Array golden_matrix(const std::vector<std::vector<double>>& rows) {
+  std::vector<Array> stacked;
+  for (const auto& row : rows) stacked.push_back(nd::tensor(row, nd::kDouble));
+  return nd::stack(stacked);
 }
 
 /// -p/2 log 2pi - 1/(2b) sum_i u_i . g_i of a batch: all of the estimate of log p(U)/n
 /// but the log-determinant.
-double estimate_without_log_det(const Dependence& dependence,
-                                const at::Tensor& parameters,
+double estimate_without_log_det(const Dependence& dependence, const Array& parameters,
                                 const golden::Batch& batch) {
-  const at::Tensor rows = oracle::whole_numbers(batch.rows);
-  const at::Tensor latents =
+  const Array rows = oracle::whole_numbers(batch.rows);
+  const Array latents =
       golden_matrix(golden::kLatents).index_select(0, rows).unsqueeze(0);
   const double trace =
       (dependence.pairs_rows(parameters, rows, latents) * latents).sum().item<double>();
@@ -183,10 +184,10 @@ double mean(const std::vector<double>& values) {
 TEST(Golden, BlocksReproduceTheReference) {
   const golden::Case& reference = golden::kBlocks;
   const Blocks blocks(oracle::whole_numbers(golden::kBlockOfRow));
-  const at::Tensor correlations = at::tensor(reference.parameters, at::kDouble);
-  const at::Tensor correlated = at::nonzero(blocks.sizes() > 1).squeeze(1);
-  const at::Tensor parameters = correlations.index_select(0, correlated).unsqueeze(0);
-  const at::Tensor latents = golden_matrix(golden::kLatents).unsqueeze(0);
+  const Array correlations = nd::tensor(reference.parameters, nd::kDouble);
+  const Array correlated = nd::nonzero(blocks.sizes() > 1).squeeze(1);
+  const Array parameters = correlations.index_select(0, correlated).unsqueeze(0);
+  const Array latents = golden_matrix(golden::kLatents).unsqueeze(0);
   EXPECT_NEAR(blocks.log_density(parameters, latents).item<double>(),
               reference.log_density, 1e-12 * std::abs(reference.log_density));
   for (const golden::Batch& batch : reference.batches) {
@@ -196,7 +197,7 @@ TEST(Golden, BlocksReproduceTheReference) {
       const auto block = blocks.block_of_row()[row].item<std::int64_t>();
       const auto size = blocks.sizes()[block].item<std::int64_t>();
       if (size == 1) continue;
-      const Blocks alone(at::zeros({size}, at::kLong));
+      const Blocks alone(nd::zeros({size}, nd::kLong));
       log_det_share += alone.log_det(correlations[block].view({1, 1})).item<double>() /
                        static_cast<double>(size);
     }
@@ -209,10 +210,9 @@ TEST(Golden, BlocksReproduceTheReference) {
 
 TEST(Golden, RelationshipReproducesTheReference) {
   const Relationship relationship(golden_matrix(golden::kRelationship));
-  const at::Tensor latents = golden_matrix(golden::kLatents).unsqueeze(0);
+  const Array latents = golden_matrix(golden::kLatents).unsqueeze(0);
   for (const golden::Case& reference : golden::kRelationshipCases) {
-    const at::Tensor parameters =
-        at::tensor(reference.parameters, at::kDouble).unsqueeze(0);
+    const Array parameters = nd::tensor(reference.parameters, nd::kDouble).unsqueeze(0);
     EXPECT_NEAR(relationship.log_density(parameters, latents).item<double>(),
                 reference.log_density, 1e-12 * std::abs(reference.log_density));
     const double log_det = relationship.log_det(parameters).item<double>();

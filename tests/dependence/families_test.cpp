@@ -12,7 +12,7 @@ namespace {
 using oracle::expect_near;
 
 TEST(Families, AreTheConnectedComponentsInOrderOfTheirFirstRows) {
-  at::Tensor matrix = at::eye(6, at::kDouble);
+  Array matrix = nd::eye(6, nd::kDouble);
   const auto relate = [&](int i, int j) { matrix[i][j] = matrix[j][i] = 0.25; };
   relate(0, 4);
   relate(4, 2);
@@ -25,19 +25,19 @@ TEST(Families, AreTheConnectedComponentsInOrderOfTheirFirstRows) {
 
 TEST(Families, EqualTheDenseRelationshipOnTheBlockMatrix) {
   Random random(81);
-  std::vector<at::Tensor> blocks;
+  std::vector<Array> blocks;
   for (const std::int64_t m : {5, 1, 300, 2, 2, 9}) {
-    const at::Tensor factor = oracle::normal({m, m}, random);
-    blocks.push_back(at::mm(factor, factor.t()) / m);
+    const Array factor = oracle::normal({m, m}, random);
+    blocks.push_back(nd::mm(factor, factor.t()) / m);
   }
-  const at::Tensor matrix = at::block_diag(blocks);
+  const Array matrix = oracle::block_diagonal(blocks);
   const std::int64_t n = matrix.size(0);
   const Families sparse(oracle::compress(matrix));
   const Relationship dense(matrix);
-  const at::Tensor parameters = oracle::uniform({2, 1}, 0.05, 0.95, random);
-  const at::Tensor latents = oracle::normal({2, n, 3}, random);
-  const at::Tensor rows = at::arange(0, n, 7, at::kLong);
-  const at::Tensor batch = latents.index_select(1, rows);
+  const Array parameters = oracle::uniform({2, 1}, 0.05, 0.95, random);
+  const Array latents = oracle::normal({2, n, 3}, random);
+  const Array rows = 7 * nd::arange((n + 6) / 7);
+  const Array batch = latents.index_select(1, rows);
   expect_near(sparse.log_density(parameters, latents),
               dense.log_density(parameters, latents), 1e-12, "log density");
   expect_near(sparse.precision_times(parameters, latents),
@@ -48,16 +48,16 @@ TEST(Families, EqualTheDenseRelationshipOnTheBlockMatrix) {
               dense.pairs_rows(parameters, rows, batch), 1e-11, "pairs");
   const ConditionalLaw law = sparse.condition(parameters[0], rows, batch[0]);
   const ConditionalLaw expected = dense.condition(parameters[0], rows, batch[0]);
-  EXPECT_TRUE(at::equal(law.rows, expected.rows));
+  EXPECT_TRUE(nd::equal(law.rows, expected.rows));
   expect_near(law.mean, expected.mean, 1e-11, "conditional mean");
   expect_near(law.covariance, expected.covariance, 1e-11, "conditional covariance");
 }
 
 TEST(Families, ThatLookAlikeShareTheirEigenvalues) {
-  const at::Tensor siblings =
-      0.5 * at::eye(4, at::kDouble) + at::full({4, 4}, 0.5, at::kDouble);
+  const Array siblings =
+      0.5 * nd::eye(4, nd::kDouble) + nd::full({4, 4}, 0.5, nd::kDouble);
   const Families families(
-      oracle::compress(at::block_diag({siblings, siblings, siblings})));
+      oracle::compress(oracle::block_diagonal({siblings, siblings, siblings})));
   EXPECT_EQ(families.component_count(), 3);
   EXPECT_LE(families.distinct_eigenvalues(), 4);
 }
@@ -78,22 +78,21 @@ void expect_refusal(const CompressedRows& matrix, const std::string& reason,
 }
 
 TEST(Families, RefuseAMatrixThatIsNotPositiveSemidefiniteAndNameItsRows) {
-  at::Tensor matrix = at::eye(5, at::kDouble);
+  Array matrix = nd::eye(5, nd::kDouble);
   matrix[1][3] = matrix[3][1] = 1.5;
   expect_refusal(oracle::compress(matrix),
                  "2 rows (row 2, 4) with smallest eigenvalue -0.5");
 }
 
 TEST(Families, RefuseALargeComponentAndSayWhatWouldHelp) {
-  const at::Tensor matrix =
-      at::eye(4, at::kDouble) + at::full({4, 4}, 0.5, at::kDouble);
+  const Array matrix = nd::eye(4, nd::kDouble) + nd::full({4, 4}, 0.5, nd::kDouble);
   expect_refusal(oracle::compress(matrix), "at most 3 rows, received one of 4 rows",
                  {.largest_component = 3});
   expect_refusal(oracle::compress(matrix), "low rank", {.largest_component = 3});
 }
 
 TEST(Families, RefuseWhatIsNotASymmetricMatrixInCompressedRows) {
-  at::Tensor matrix = at::eye(3, at::kDouble);
+  Array matrix = nd::eye(3, nd::kDouble);
   matrix[0][2] = 0.5;
   expect_refusal(oracle::compress(matrix), "0 in row 3, column 1 and 0.5 in row 1");
   matrix[0][2] = std::nan("");

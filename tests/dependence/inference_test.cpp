@@ -14,25 +14,24 @@ namespace {
 using oracle::expect_near;
 using oracle::Problem;
 
-DependenceInference infer_from_default(const Dependence& law,
-                                       const at::Tensor& latents) {
+DependenceInference infer_from_default(const Dependence& law, const Array& latents) {
   return infer(law, latents, law.default_parameters());
 }
 
-double number(const at::Tensor& tensor) { return tensor.item<double>(); }
+double number(const Array& array) { return array.item<double>(); }
 
 /// Second derivatives of the dense objective in the parameters, [k, k].
-at::Tensor dense_information(const Problem& problem, const at::Tensor& parameters,
-                             const at::Tensor& latents) {
+Array dense_information(const Problem& problem, const Array& parameters,
+                        const Array& latents) {
   const std::int64_t k = parameters.size(0);
-  at::Tensor result = at::empty({k, k}, at::kDouble);
-  const at::Tensor steps = at::diag(2e-4 * parameters * (1 - parameters).abs());
-  const auto value = [&](const at::Tensor& shift) {
+  Array result = nd::empty({k, k}, nd::kDouble);
+  const Array steps = nd::diag(2e-4 * parameters * (1 - parameters).abs());
+  const auto value = [&](const Array& shift) {
     return number(oracle::objective(problem.covariance(parameters + shift), latents));
   };
   for (std::int64_t i = 0; i < k; ++i) {
     for (std::int64_t j = 0; j < k; ++j) {
-      const at::Tensor a = steps[i], b = steps[j];
+      const Array a = steps[i], b = steps[j];
       result[i][j] = (value(a + b) - value(a - b) - value(b - a) + value(-a - b)) /
                      (4 * number(a[i]) * number(b[j]));
     }
@@ -49,21 +48,20 @@ TEST(Inference, StandardErrorsMatchTheDenseSecondDerivatives) {
       if (problem.is_per_latent()) continue;
       const Dependence& law = *problem.dependence;
       Random random(seed, 5);
-      const at::Tensor latents = law.sample(problem.parameters[0], 20, random);
+      const Array latents = law.sample(problem.parameters[0], 20, random);
       const DependenceInference result = infer(law, latents, problem.parameters[0]);
       const bool is_inside = result.estimate.min().item<double>() > 0.02 &&
                              result.estimate.max().item<double>() < 0.98;
       if (!is_inside) continue;
-      at::Tensor basis = at::eye(problem.parameter_count, at::kDouble);
+      Array basis = nd::eye(problem.parameter_count, nd::kDouble);
       if (problem.is_simplex) {
         // Directions in which the sum of the weights stays.
         basis = basis.narrow(1, 1, problem.parameter_count - 1).clone();
         basis[0].fill_(-1);
       }
-      const at::Tensor information =
-          dense_information(problem, result.estimate, latents);
-      const at::Tensor covariance = at::mm(
-          basis, at::mm(at::linalg_inv(at::mm(basis.t(), at::mm(information, basis))),
+      const Array information = dense_information(problem, result.estimate, latents);
+      const Array covariance = nd::mm(
+          basis, nd::mm(nd::linalg_inv(nd::mm(basis.t(), nd::mm(information, basis))),
                         basis.t()));
       expect_near(result.standard_error, covariance.diagonal().sqrt(), 1e-4,
                   problem.text());
@@ -82,12 +80,11 @@ TEST(Inference, StandardErrorsMatchTheDenseSecondDerivatives) {
 
 TEST(Inference, OfEachLatentIsThatOfItsColumnAlone) {
   Random random(209);
-  const at::Tensor labels = at::arange(120, at::kLong).floor_divide(4);
+  const Array labels = nd::arange(120, nd::kLong).floor_divide(4);
   const auto shared = std::make_shared<Blocks>(
       labels, BlocksOptions{.correlation = BlockCorrelation::shared});
   const PerLatent law(shared, 3);
-  const at::Tensor latents =
-      law.sample(at::tensor({0.2, 0.5, 0.8}, at::kDouble), 3, random);
+  const Array latents = law.sample(nd::tensor({0.2, 0.5, 0.8}, nd::kDouble), 3, random);
   for (const bool is_known : {true, false}) {
     const InferenceOptions options{.location_and_scale_are_known = is_known};
     const auto actual = infer(law, latents, law.default_parameters(), options);
@@ -106,16 +103,14 @@ TEST(Inference, OfEachLatentIsThatOfItsColumnAlone) {
 
 TEST(Inference, OfASumOfOneMatrixIsThatOfTheRelationship) {
   Random random(211);
-  const at::Tensor labels = at::arange(60, at::kLong).floor_divide(3);
-  const at::Tensor matrix = oracle::same_label(labels);
+  const Array labels = nd::arange(60, nd::kLong).floor_divide(3);
+  const Array matrix = oracle::same_label(labels);
   const Relationship one(matrix);
   const RelationshipSum sum({matrix});
-  const at::Tensor latents = one.sample(at::tensor({0.4}, at::kDouble), 5, random);
+  const Array latents = one.sample(nd::tensor({0.4}, nd::kDouble), 5, random);
   const DependenceInference expected = infer_from_default(one, latents);
   const DependenceInference actual = infer_from_default(sum, latents);
-  const auto both = [](const at::Tensor& a, const at::Tensor& b) {
-    return at::cat({a, b});
-  };
+  const auto both = [](const Array& a, const Array& b) { return nd::cat({a, b}); };
   expect_near(actual.estimate, both(expected.estimate, 1 - expected.estimate), 1e-6,
               "estimate");
   expect_near(actual.standard_error,
@@ -128,25 +123,25 @@ TEST(Inference, OfASumOfOneMatrixIsThatOfTheRelationship) {
 
 TEST(Inference, ProfileEndsWhereTheLikelihoodHasComeDown) {
   Random random(212);
-  const at::Tensor times = oracle::uniform({200}, 0, 1, random).cumsum(0);
+  const Array times = oracle::uniform({200}, 0, 1, random).cumsum(0);
   const MarkovTime given(times, {.decay_rate = 0.3}), learned(times);
-  const at::Tensor latents = given.sample(at::tensor({0.4}, at::kDouble), 3, random);
-  const at::Tensor all = latents.unsqueeze(0);
+  const Array latents = given.sample(nd::tensor({0.4}, nd::kDouble), 3, random);
+  const Array all = latents.unsqueeze(0);
   const DependenceInference one = infer_from_default(given, latents);
   ASSERT_TRUE(one.profile.has_value());
   for (const double end : {one.profile->low, one.profile->high}) {
-    const at::Tensor lambda = at::full({1, 1}, end, at::kDouble);
+    const Array lambda = nd::full({1, 1}, end, nd::kDouble);
     EXPECT_NEAR(2 * (one.log_likelihood - number(given.log_density(lambda, all))),
                 3.841459, 1e-4);
   }
   // With gamma at its most likely value for each lambda, found on a fine grid.
   const DependenceInference two = infer_from_default(learned, latents);
   ASSERT_TRUE(two.profile.has_value());
-  const at::Tensor rates = at::logspace(-3, 2, 20001, 10, at::kDouble);
+  const Array rates = (std::log(10) * nd::linspace(-3, 2, 20001, nd::kDouble)).exp();
   for (const double end : {two.profile->low, two.profile->high}) {
-    const at::Tensor grid = at::stack({at::full_like(rates, end), rates}, 1);
+    const Array grid = nd::stack({nd::full_like(rates, end), rates}, 1);
     double highest = -1e300;
-    for (const at::Tensor& part : grid.split(2000)) {
+    for (const Array& part : grid.split(2000)) {
       highest = std::max(
           highest,
           number(learned.log_density(part, all.expand({part.size(0), 200, 3})).max()));
@@ -161,7 +156,7 @@ TEST(Inference, AtAnEndOfTheRangeHasNoStandardErrorAndAnOpenProfile) {
   // Rows of a block that lie apart more than by chance: the most likely rho is 0.
   const Blocks law(oracle::whole_numbers({0, 0, 1, 1, 2, 2}),
                    {.correlation = BlockCorrelation::shared});
-  const at::Tensor latents = at::tensor({1.0, -1.0, 0.5, -0.7, -1.2, 0.9}, at::kDouble);
+  const Array latents = nd::tensor({1.0, -1.0, 0.5, -0.7, -1.2, 0.9}, nd::kDouble);
   const DependenceInference result = infer_from_default(law, latents.unsqueeze(1));
   EXPECT_LT(number(result.estimate), 1e-6);
   EXPECT_TRUE(std::isnan(number(result.standard_error)));
@@ -178,10 +173,10 @@ TEST(Inference, AProfileThatFailsLeavesTheErrorsAndTheTest) {
   // Conjugate gradients have enough iterations at the estimate, but not on the way
   // towards lambda = 0.
   Random random(214);
-  const at::Tensor factor = oracle::normal({300, 400}, random);
-  const at::Tensor matrix = at::mm(factor, factor.t()) / 400;
-  const at::Tensor latents =
-      Relationship(matrix).sample(at::tensor({0.15}, at::kDouble), 1, random);
+  const Array factor = oracle::normal({300, 400}, random);
+  const Array matrix = nd::mm(factor, factor.t()) / 400;
+  const Array latents =
+      Relationship(matrix).sample(nd::tensor({0.15}, nd::kDouble), 1, random);
   const auto inference = [&](std::int64_t max_iterations) {
     return infer_from_default(
         IterativeRelationship(std::make_shared<DenseRelationshipOperator>(matrix),
@@ -200,7 +195,7 @@ TEST(Inference, AProfileThatFailsLeavesTheErrorsAndTheTest) {
 
 TEST(Inference, SaysWhyThereIsNone) {
   Random random(213);
-  const at::Tensor latents = oracle::normal({30, 2}, random);
+  const Array latents = oracle::normal({30, 2}, random);
   const DependenceInference many = infer_from_default(Unstructured(30), latents);
   EXPECT_NE(many.why_no_errors.find("465 parameters"), std::string::npos);
   const DependenceInference singular =
@@ -210,7 +205,7 @@ TEST(Inference, SaysWhyThereIsNone) {
   EXPECT_EQ(none.estimate.numel(), 0);
   EXPECT_EQ(none.why_no_test, "there are no parameters");
   const DependenceInference single =
-      infer_from_default(Blocks(at::arange(30, at::kLong)), latents);
+      infer_from_default(Blocks(nd::arange(30, nd::kLong)), latents);
   EXPECT_NEAR(single.log_likelihood, none.log_likelihood, 1e-10);
   EXPECT_FALSE(single.test.has_value());
 }
@@ -270,8 +265,7 @@ Coverage coverage(const Dependence& law, double truth, std::int64_t columns,
   Random random(seed);
   Coverage result;
   for (int i = 0; i < kSimulations; ++i) {
-    const at::Tensor latents =
-        law.sample(at::tensor({truth}, at::kDouble), columns, random);
+    const Array latents = law.sample(nd::tensor({truth}, nd::kDouble), columns, random);
     const DependenceInference found = infer_from_default(law, latents);
     result.wald += number(found.low) <= truth && truth <= number(found.high);
     result.profile += found.profile->low <= truth && truth <= found.profile->high;
@@ -299,11 +293,11 @@ TEST(Simulation, IntervalsOfASharedCorrelationCoverIt) {
 
 /// The share of simulations in which independence is rejected at 5%.
 double rejections(const Dependence& law, const Dependence& truth,
-                  const at::Tensor& parameters, int simulations, std::uint64_t seed) {
+                  const Array& parameters, int simulations, std::uint64_t seed) {
   Random random(seed);
   double result = 0;
   for (int i = 0; i < simulations; ++i) {
-    const at::Tensor latents = truth.sample(parameters, 2, random);
+    const Array latents = truth.sample(parameters, 2, random);
     result += infer_from_default(law, latents).test->log10_p > log10_p_of(0.05);
   }
   return result / simulations;
@@ -318,7 +312,7 @@ TEST(Simulation, IndependentRowsAreRejectedAsOftenAsTheTestSays) {
   for (const Dependence* law : std::initializer_list<const Dependence*>{
            &families, &factors, &shared, &per_size}) {
     const Independent truth(law->rows());
-    EXPECT_NEAR(rejections(*law, truth, at::empty({0}, at::kDouble), 1000, 226), 0.05,
+    EXPECT_NEAR(rejections(*law, truth, nd::empty({0}, nd::kDouble), 1000, 226), 0.05,
                 0.02)
         << law->kind();
   }
@@ -326,19 +320,19 @@ TEST(Simulation, IndependentRowsAreRejectedAsOftenAsTheTestSays) {
 
 TEST(Simulation, TheTestOfASumRejectsIndependenceNoMoreThanItSays) {
   Random random(227);
-  const at::Tensor labels = at::arange(60, at::kLong);
+  const Array labels = nd::arange(60, nd::kLong);
   const RelationshipSum law({oracle::same_label(labels.floor_divide(3)),
                              oracle::same_label(labels.remainder(10))});
-  EXPECT_LE(rejections(law, Independent(60), at::empty({0}, at::kDouble), 1000, 228),
+  EXPECT_LE(rejections(law, Independent(60), nd::empty({0}, nd::kDouble), 1000, 228),
             0.07);
 }
 
 TEST(Simulation, ClearDependenceIsFound) {
   const Families families(sibling_rows(250));
-  EXPECT_GE(rejections(families, families, at::tensor({0.5}, at::kDouble), 100, 229),
+  EXPECT_GE(rejections(families, families, nd::tensor({0.5}, nd::kDouble), 100, 229),
             0.99);
   const Blocks blocks = small_blocks(200, BlockCorrelation::per_block);
-  const at::Tensor correlations = at::full({200}, 0.3, at::kDouble);
+  const Array correlations = nd::full({200}, 0.3, nd::kDouble);
   EXPECT_GE(rejections(blocks, blocks, correlations, 100, 230), 0.99);
 }
 

@@ -16,11 +16,11 @@ TEST(IterativeRelationship, SolutionsMatchTheDecomposition) {
   for (const Matrix& matrix : matrices()) {
     const IterativeRelationship law = iterated(matrix.values);
     ASSERT_LT(law.dominant_subspace().count(), 80) << matrix.name;
-    const at::Tensor parameters =
-        at::tensor({0.01, 0.2, 0.6, 0.999}, at::kDouble).unsqueeze(1);
-    const at::Tensor latents = oracle::normal({4, 300, 3}, random);
-    const at::Tensor expected = matrix.exact.precision_times(parameters, latents);
-    const at::Tensor solution = law.precision_times(parameters, latents);
+    const Array parameters =
+        nd::tensor({0.01, 0.2, 0.6, 0.999}, nd::kDouble).unsqueeze(1);
+    const Array latents = oracle::normal({4, 300, 3}, random);
+    const Array expected = matrix.exact.precision_times(parameters, latents);
+    const Array solution = law.precision_times(parameters, latents);
     for (std::int64_t r = 0; r < 4; ++r) {
       expect_near(solution[r], expected[r], 1e-6, matrix.name);
     }
@@ -34,11 +34,11 @@ TEST(IterativeRelationship, ResidualsAreWithinTheTolerance) {
   for (const double tolerance : {1e-4, 1e-8, 1e-11}) {
     const Matrix matrix = named("", slowly_decaying(300, random));
     const IterativeRelationship law = iterated(matrix.values, {.tolerance = tolerance});
-    const at::Tensor right = oracle::normal({300, 4}, random);
-    const at::Tensor lambda = at::tensor({0.02, 0.1, 0.5, 0.9}, at::kDouble);
+    const Array right = oracle::normal({300, 4}, random);
+    const Array lambda = nd::tensor({0.02, 0.1, 0.5, 0.9}, nd::kDouble);
     const Solution solution = law.solve(right, lambda, tolerance);
-    const at::Tensor residual = right - lambda * solution.values -
-                                (1 - lambda) * at::mm(matrix.values, solution.values);
+    const Array residual = right - lambda * solution.values -
+                           (1 - lambda) * nd::mm(matrix.values, solution.values);
     const double worst = (residual.norm(2, 0) / right.norm(2, 0)).max().item<double>();
     EXPECT_LE(worst, tolerance);
     EXPECT_NEAR(solution.relative_residual, worst, 1e-2 * worst + 1e-15);
@@ -48,32 +48,32 @@ TEST(IterativeRelationship, ResidualsAreWithinTheTolerance) {
 
 TEST(IterativeRelationship, EigenvectorsThatStandOutAreFoundToAllDigits) {
   Random random(104);
-  const at::Tensor matrix = genetic_relationship(300, 400, random);
+  const Array matrix = genetic_relationship(300, 400, random);
   const Relationship exact(matrix);
   const IterativeRelationship law = iterated(matrix);
   const DominantSubspace& subspace = law.dominant_subspace();
   ASSERT_GE(subspace.count(), 2);
   expect_near(subspace.values.narrow(0, subspace.count() - 2, 2),
               exact.eigenvalues().narrow(0, 298, 2), 1e-12, "values");
-  const at::Tensor& vectors = subspace.vectors;
-  expect_near(at::mm(vectors.t(), vectors), at::eye(subspace.count(), at::kDouble),
+  const Array& vectors = subspace.vectors;
+  expect_near(nd::mm(vectors.t(), vectors), nd::eye(subspace.count(), nd::kDouble),
               1e-12, "Q'Q");
-  const at::Tensor residuals =
-      (at::mm(matrix, vectors) - vectors * subspace.values).norm(2, 0);
+  const Array residuals =
+      (nd::mm(matrix, vectors) - vectors * subspace.values).norm(2, 0);
   EXPECT_LE((residuals - subspace.residuals).abs().max().item<double>(), 1e-11);
 }
 
 TEST(IterativeRelationship, SubspaceMakesSolutionsCheaper) {
   Random random(105);
-  const at::Tensor matrix = genetic_relationship(300, 2000, random);
+  const Array matrix = genetic_relationship(300, 2000, random);
   const auto relationship = std::make_shared<DenseRelationshipOperator>(
       matrix +
-      1e3 * at::outer(at::ones({300}, at::kDouble), at::ones({300}, at::kDouble)));
+      1e3 * nd::outer(nd::ones({300}, nd::kDouble), nd::ones({300}, nd::kDouble)));
   const IterativeRelationship with(relationship, {.basis = 80});
   const IterativeRelationship without(relationship, {.basis = 1});
   ASSERT_EQ(without.dominant_subspace().count(), 0);
-  const at::Tensor right = oracle::normal({300, 1}, random);
-  const at::Tensor lambda = at::full({1}, 0.1, at::kDouble);
+  const Array right = oracle::normal({300, 1}, random);
+  const Array lambda = nd::full({1}, 0.1, nd::kDouble);
   EXPECT_LT(with.solve(right, lambda, 1e-8).iterations,
             without.solve(right, lambda, 1e-8).iterations);
 }
@@ -103,7 +103,7 @@ TEST(IterativeRelationship, LogDetIsWithinItsReportedBound) {
 
 TEST(IterativeRelationship, MoreProbesGiveASmallerError) {
   Random random(106);
-  const at::Tensor matrix = genetic_relationship(300, 400, random);
+  const Array matrix = genetic_relationship(300, 400, random);
   const double few = iterated(matrix, {.probes = 8}).log_det_estimate(0.1).error;
   const double many = iterated(matrix, {.probes = 128}).log_det_estimate(0.1).error;
   EXPECT_LT(many, 0.6 * few);
@@ -127,26 +127,26 @@ TEST(IterativeRelationship, AccuracyIsThatOfTheResults) {
 TEST(LanczosQuadrature, EnclosesTheLogarithmAlsoOfASingularMatrix) {
   // Half of the eigenvalues are 0, and the recursions find that to the last digits.
   Random random(123);
-  const auto [directions, triangle] = at::linalg_qr(oracle::normal({200, 100}, random));
-  const at::Tensor values = oracle::uniform({100}, 3, 6, random);
+  const auto [directions, triangle] = nd::linalg_qr(oracle::normal({200, 100}, random));
+  const Array values = oracle::uniform({100}, 3, 6, random);
   const DenseRelationshipOperator relationship(
-      at::mm(directions * values, directions.t()));
-  const DominantSubspace nothing{at::empty({200, 0}, at::kDouble),
-                                 at::empty({0}, at::kDouble),
-                                 at::empty({0}, at::kDouble), 2};
-  const at::Tensor starts = oracle::normal({200, 100}, random);
-  const at::Tensor along = at::mm(directions.t(), starts).square();
+      nd::mm(directions * values, directions.t()));
+  const DominantSubspace nothing{nd::empty({200, 0}, nd::kDouble),
+                                 nd::empty({0}, nd::kDouble),
+                                 nd::empty({0}, nd::kDouble), 2};
+  const Array starts = oracle::normal({200, 100}, random);
+  const Array along = nd::mm(directions.t(), starts).square();
   const double lambda = 0.01;
-  const at::Tensor outside = starts.square().sum(0) - along.sum(0);
-  const at::Tensor exact = at::mv(along.t(), (lambda + (1 - lambda) * values).log()) +
-                           outside * std::log(lambda);
+  const Array outside = starts.square().sum(0) - along.sum(0);
+  const Array exact = nd::mv(along.t(), (lambda + (1 - lambda) * values).log()) +
+                      outside * std::log(lambda);
   LanczosQuadrature lanczos(relationship, nothing, starts);
   const auto form = [&](const SpectralMeasures& measures) {
     return (measures.weights * (lambda + (1 - lambda) * measures.nodes).log()).sum(1);
   };
   for (int look = 0; look < 40; ++look) {
     lanczos.advance(1);
-    const at::Tensor rounding = 1e-9 * exact.abs();
+    const Array rounding = 1e-9 * exact.abs();
     EXPECT_TRUE((form(lanczos.gauss()) >= exact - rounding).all().item<bool>())
         << lanczos.steps() << " steps";
     EXPECT_TRUE((form(lanczos.radau()) <= exact + rounding).all().item<bool>())
@@ -169,30 +169,30 @@ TEST(IterativeRelationship, FewQuadratureStepsAreSeenInTheError) {
 
 TEST(IterativeRelationship, SparseAndDenseOperatorsAgree) {
   Random random(115);
-  const at::Tensor matrix = chain(300);
+  const Array matrix = chain(300);
   const auto sparse =
       std::make_shared<SparseRelationshipOperator>(oracle::compress(matrix));
   const DenseRelationshipOperator dense(matrix);
-  const at::Tensor right = oracle::normal({300, 5}, random);
-  const at::Tensor some = whole_numbers({299, 3, 18}), others = whole_numbers({2, 1});
+  const Array right = oracle::normal({300, 5}, random);
+  const Array some = whole_numbers({299, 3, 18}), others = whole_numbers({2, 1});
   expect_near(sparse->times(right), dense.times(right), 1e-14, "product");
   expect_near(sparse->block(some, others), dense.block(some, others), 0, "block");
   EXPECT_NEAR(sparse->trace(), dense.trace(), 1e-11);
   EXPECT_NEAR(sparse->sum_of_squares(), dense.sum_of_squares(), 1e-11);
   const IterativeRelationship of_sparse(sparse, {.basis = 80});
   const Relationship exact(matrix);
-  const at::Tensor latents = oracle::normal({2, 300, 2}, random);
-  const at::Tensor parameters = at::tensor({0.1, 0.6}, at::kDouble).unsqueeze(1);
+  const Array latents = oracle::normal({2, 300, 2}, random);
+  const Array parameters = nd::tensor({0.1, 0.6}, nd::kDouble).unsqueeze(1);
   expect_near(of_sparse.precision_times(parameters, latents),
               exact.precision_times(parameters, latents), 1e-7, "C^-1 U");
 }
 
 TEST(IterativeRelationship, Float32StorageIsMultipliedInFloat64) {
   Random random(116);
-  const at::Tensor matrix = genetic_relationship(1500, 1000, random).to(at::kFloat);
-  const at::Tensor stored = matrix.to(at::kDouble);
+  const Array matrix = genetic_relationship(1500, 1000, random).to(nd::kFloat);
+  const Array stored = matrix.to(nd::kDouble);
   const DenseRelationshipOperator single(matrix), twice(stored);
-  const at::Tensor right = oracle::normal({1500, 3}, random);
+  const Array right = oracle::normal({1500, 3}, random);
   expect_near(single.times(right), twice.times(right), 1e-13, "product");
   EXPECT_NEAR(single.sum_of_squares(), twice.sum_of_squares(), 1e-6);
   EXPECT_NEAR(single.trace(), twice.trace(), 1e-9);
@@ -202,7 +202,7 @@ TEST(IterativeRelationship, NoConvergenceIsAnErrorThatSaysWhatToDo) {
   Random random(121);
   const IterativeRelationship law =
       iterated(genetic_relationship(300, 150, random), {.max_iterations = 12});
-  const at::Tensor latents = oracle::normal({1, 300, 1}, random);
+  const Array latents = oracle::normal({1, 300, 1}, random);
   EXPECT_NO_THROW(law.precision_times(share(0.9), latents));
   try {
     law.precision_times(share(1e-4), latents);
@@ -221,10 +221,10 @@ TEST(IterativeRelationship, NoConvergenceIsAnErrorThatSaysWhatToDo) {
 
 TEST(IterativeRelationship, EndsOfTheRangeAreFinite) {
   Random random(122);
-  const at::Tensor matrix = genetic_relationship(300, 3000, random);
+  const Array matrix = genetic_relationship(300, 3000, random);
   const IterativeRelationship law = iterated(matrix);
   const Relationship exact(matrix);
-  const at::Tensor latents = oracle::normal({1, 300, 2}, random);
+  const Array latents = oracle::normal({1, 300, 2}, random);
   for (const double lambda : {1e-6, 1 - 1e-9}) {
     expect_near(law.precision_times(share(lambda), latents),
                 exact.precision_times(share(lambda), latents), 1e-6, "C^-1 U");
@@ -237,10 +237,10 @@ TEST(IterativeRelationship, EndsOfTheRangeAreFinite) {
 }
 
 TEST(IterativeRelationship, RefusesWhatIsNotARelationship) {
-  at::Tensor matrix = chain(300);
+  Array matrix = chain(300);
   matrix[3][200] = matrix[200][3] = 40;
   EXPECT_THROW(iterated(matrix), InputError);
-  EXPECT_THROW(iterated(chain(30) - 2 * at::eye(30, at::kDouble)), InputError);
+  EXPECT_THROW(iterated(chain(30) - 2 * nd::eye(30, nd::kDouble)), InputError);
   matrix[3][200] = 0.5;
   try {
     DenseRelationshipOperator{matrix};
@@ -252,9 +252,9 @@ TEST(IterativeRelationship, RefusesWhatIsNotARelationship) {
         << error.what();
   }
   EXPECT_THROW(SparseRelationshipOperator(oracle::compress(matrix)), InputError);
-  EXPECT_THROW(DenseRelationshipOperator(at::zeros({3, 2}, at::kDouble)), InputError);
-  EXPECT_THROW(DenseRelationshipOperator(at::zeros({3, 3}, at::kLong)), InputError);
-  EXPECT_THROW(DenseRelationshipOperator(at::full({3, 3}, std::nan(""), at::kDouble)),
+  EXPECT_THROW(DenseRelationshipOperator(nd::zeros({3, 2}, nd::kDouble)), InputError);
+  EXPECT_THROW(DenseRelationshipOperator(nd::zeros({3, 3}, nd::kLong)), InputError);
+  EXPECT_THROW(DenseRelationshipOperator(nd::full({3, 3}, std::nan(""), nd::kDouble)),
                InputError);
   const CompressedRows one_sided{{0, 2, 3}, {0, 1, 1}, {1, 0.5, 1}};
   EXPECT_THROW(SparseRelationshipOperator{one_sided}, InputError);

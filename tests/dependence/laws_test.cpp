@@ -13,25 +13,24 @@ using oracle::whole_numbers;
 
 /// Mean and covariance of the columns of many independent columns [n, p].
 struct Moments {
-  at::Tensor mean;        // [n]
-  at::Tensor covariance;  // [n, n]
+  Array mean;        // [n]
+  Array covariance;  // [n, n]
 };
 
-Moments moments(const at::Tensor& draws) {
-  const at::Tensor mean = draws.mean(1);
-  const at::Tensor centred = draws - mean.unsqueeze(1);
-  return {mean, at::mm(centred, centred.t()) / static_cast<double>(draws.size(1))};
+Moments moments(const Array& draws) {
+  const Array mean = draws.mean(1);
+  const Array centred = draws - mean.unsqueeze(1);
+  return {mean, nd::mm(centred, centred.t()) / static_cast<double>(draws.size(1))};
 }
 
 /// Every element within 5 standard errors (and rounding) of the law's.
-void expect_moments(const Moments& actual, const at::Tensor& mean,
-                    const at::Tensor& covariance, std::int64_t draws,
-                    const std::string& what) {
+void expect_moments(const Moments& actual, const Array& mean, const Array& covariance,
+                    std::int64_t draws, const std::string& what) {
   const double count = static_cast<double>(draws);
-  const at::Tensor variance = covariance.diagonal();
-  const at::Tensor mean_error = (variance / count).sqrt();
-  const at::Tensor covariance_error =
-      ((at::outer(variance, variance) + covariance.square()) / count).sqrt();
+  const Array variance = covariance.diagonal();
+  const Array mean_error = (variance / count).sqrt();
+  const Array covariance_error =
+      ((nd::outer(variance, variance) + covariance.square()) / count).sqrt();
   EXPECT_TRUE(((actual.mean - mean).abs() <= 5 * mean_error + 1e-12).all().item<bool>())
       << what;
   EXPECT_TRUE(((actual.covariance - covariance).abs() <= 5 * covariance_error + 1e-12)
@@ -46,10 +45,10 @@ TEST(Sample, HasTheMomentsOfTheLaw) {
        oracle::problems_of_every_structure({4, 1, 2}, 1, 1, /*seed=*/31)) {
     if (problem.is_per_latent()) continue;
     Random random(32);
-    const at::Tensor draw =
+    const Array draw =
         problem.dependence->sample(problem.parameters[0], columns, random);
-    ASSERT_EQ(draw.sizes(), at::IntArrayRef({7, columns}));
-    expect_moments(moments(draw), at::zeros({7}, at::kDouble),
+    ASSERT_EQ(draw.sizes(), nd::IntArrayRef({7, columns}));
+    expect_moments(moments(draw), nd::zeros({7}, nd::kDouble),
                    problem.covariance(problem.parameters[0]), columns, problem.text());
   }
 }
@@ -57,10 +56,10 @@ TEST(Sample, HasTheMomentsOfTheLaw) {
 /// Draws of all columns, so many times: for each column the draws side by side,
 /// [p, n, draws].
 template <typename Draw>
-at::Tensor many_draws(std::int64_t draws, const Draw& draw) {
-  std::vector<at::Tensor> all;
+Array many_draws(std::int64_t draws, const Draw& draw) {
+  std::vector<Array> all;
   for (std::int64_t i = 0; i < draws; ++i) all.push_back(draw());
-  return at::stack(all, 2).transpose(0, 1).contiguous();
+  return nd::stack(all, 2).transpose(0, 1).contiguous();
 }
 
 TEST(Sample, OfEachLatentHasTheMomentsOfItsOwnLaw) {
@@ -69,16 +68,16 @@ TEST(Sample, OfEachLatentHasTheMomentsOfItsOwnLaw) {
        oracle::problems_of_every_structure({4, 1, 2}, 1, 3, /*seed=*/33)) {
     if (!problem.is_per_latent()) continue;
     Random random(34);
-    const at::Tensor all = many_draws(draws, [&] {
+    const Array all = many_draws(draws, [&] {
       return problem.dependence->sample(problem.parameters[0], 3, random);
     });
     for (std::int64_t j = 0; j < 3; ++j) {
-      expect_moments(moments(all[j]), at::zeros({7}, at::kDouble),
+      expect_moments(moments(all[j]), nd::zeros({7}, nd::kDouble),
                      problem.covariance(problem.parameters[0])[j], draws,
                      problem.text());
     }
     // Columns have nothing in common.
-    const at::Tensor products = (all[0] * all[1]).mean(1);
+    const Array products = (all[0] * all[1]).mean(1);
     EXPECT_LT(products.abs().max().item<double>(), 0.4) << problem.text();
     EXPECT_THROW(problem.dependence->sample(problem.parameters[0], 2, random),
                  InputError);
@@ -92,36 +91,36 @@ TEST(Sample, DependsOnTheSeedOnly) {
       Random random(seed);
       return problem.dependence->sample(problem.parameters[0], 3, random);
     };
-    EXPECT_TRUE(at::equal(draw(1), draw(1))) << problem.text();
-    EXPECT_FALSE(at::equal(draw(1), draw(2))) << problem.text();
+    EXPECT_TRUE(nd::equal(draw(1), draw(1))) << problem.text();
+    EXPECT_FALSE(nd::equal(draw(1), draw(2))) << problem.text();
   }
 }
 
 /// The textbook formula with explicit inverses, column by column.
 /// @param covariance [L, n, n]
-ConditionalLaw dense_condition(const at::Tensor& covariance, const at::Tensor& observed,
-                               const at::Tensor& unknown, const at::Tensor& latents) {
-  const auto part = [&](const at::Tensor& rows, const at::Tensor& columns) {
+ConditionalLaw dense_condition(const Array& covariance, const Array& observed,
+                               const Array& unknown, const Array& latents) {
+  const auto part = [&](const Array& rows, const Array& columns) {
     return covariance.index_select(1, rows).index_select(2, columns);
   };
-  const at::Tensor regression =
-      at::matmul(part(unknown, observed), at::linalg_inv(part(observed, observed)));
+  const Array regression =
+      nd::matmul(part(unknown, observed), nd::linalg_inv(part(observed, observed)));
   return {unknown,
-          at::matmul(regression, latents.t().unsqueeze(2)).squeeze(2).t().contiguous(),
-          part(unknown, unknown) - at::matmul(regression, part(observed, unknown))};
+          nd::matmul(regression, latents.t().unsqueeze(2)).squeeze(2).t().contiguous(),
+          part(unknown, unknown) - nd::matmul(regression, part(observed, unknown))};
 }
 
 TEST(Condition, MatchesTheDenseFormula) {
-  const at::Tensor observed = whole_numbers({6, 0, 3});
-  const at::Tensor unknown = whole_numbers({1, 2, 4, 5});
+  const Array observed = whole_numbers({6, 0, 3});
+  const Array unknown = whole_numbers({1, 2, 4, 5});
   for (const Problem& problem :
        oracle::problems_of_every_structure({4, 1, 2}, 1, 3, /*seed=*/41)) {
-    const at::Tensor latents = problem.latents[0].index_select(0, observed);
+    const Array latents = problem.latents[0].index_select(0, observed);
     const ConditionalLaw law =
         problem.dependence->condition(problem.parameters[0], observed, latents);
     const ConditionalLaw expected = dense_condition(
         problem.covariance_at(problem.parameters[0]), observed, unknown, latents);
-    EXPECT_TRUE(at::equal(law.rows, unknown));
+    EXPECT_TRUE(nd::equal(law.rows, unknown));
     expect_near(law.mean, expected.mean, 1e-10, problem.text());
     expect_near(law.covariance, expected.covariance, 1e-10, problem.text());
   }
@@ -130,19 +129,19 @@ TEST(Condition, MatchesTheDenseFormula) {
 TEST(ConditionRows, AreTheDiagonalOfTheConditionalLaw) {
   for (const Problem& problem : oracle::random_problems()) {
     const std::int64_t n = problem.rows();
-    const at::Tensor covariance = problem.covariance_at(problem.parameters[0]);
-    const at::Tensor order = oracle::whole_numbers(Random(45).permutation(n));
+    const Array covariance = problem.covariance_at(problem.parameters[0]);
+    const Array order = oracle::whole_numbers(Random(45).permutation(n));
     for (const std::int64_t q : {std::int64_t{0}, n / 3, (2 * n + 2) / 3, n - 1, n}) {
-      const at::Tensor observed = order.narrow(0, 0, q);
-      const at::Tensor unknown = std::get<0>(order.narrow(0, q, n - q).sort());
-      const at::Tensor latents = problem.latents[0].index_select(0, observed);
+      const Array observed = order.narrow(0, 0, q);
+      const Array unknown = std::get<0>(order.narrow(0, q, n - q).sort());
+      const Array latents = problem.latents[0].index_select(0, observed);
       const ConditionalRows rows =
           problem.dependence->condition_rows(problem.parameters[0], observed, latents);
       const ConditionalLaw law =
           problem.dependence->condition(problem.parameters[0], observed, latents);
       const ConditionalLaw expected =
           dense_condition(covariance, observed, unknown, latents);
-      EXPECT_TRUE(at::equal(rows.rows, unknown)) << problem.text();
+      EXPECT_TRUE(nd::equal(rows.rows, unknown)) << problem.text();
       expect_near(rows.mean, law.mean, 1e-10, problem.text());
       const auto diagonal = [](const ConditionalLaw& of) {
         return of.covariance.diagonal(0, 1, 2).t().contiguous();
@@ -155,7 +154,7 @@ TEST(ConditionRows, AreTheDiagonalOfTheConditionalLaw) {
 }
 
 TEST(ConditionRows, RefuseRowsThatAreMissingOrRepeated) {
-  const at::Tensor latents = at::zeros({2, 2}, at::kDouble);
+  const Array latents = nd::zeros({2, 2}, nd::kDouble);
   for (const Problem& problem :
        oracle::problems_of_every_structure({3, 1}, 1, 2, /*seed=*/46)) {
     for (const auto& rows : {std::vector<std::int64_t>{0, 4}, {-1, 2}, {2, 2}, {2}}) {
@@ -171,26 +170,26 @@ TEST(Condition, OnNothingIsTheUnconditionalLaw) {
   for (const Problem& problem :
        oracle::problems_of_every_structure({3, 1}, 1, 2, /*seed=*/42)) {
     const ConditionalLaw law =
-        problem.dependence->condition(problem.parameters[0], at::empty({0}, at::kLong),
-                                      at::empty({0, 2}, at::kDouble));
-    EXPECT_TRUE(at::equal(law.rows, at::arange(4, at::kLong)));
-    expect_near(law.mean, at::zeros({4, 2}, at::kDouble), 0, problem.text());
+        problem.dependence->condition(problem.parameters[0], nd::empty({0}, nd::kLong),
+                                      nd::empty({0, 2}, nd::kDouble));
+    EXPECT_TRUE(nd::equal(law.rows, nd::arange(4, nd::kLong)));
+    expect_near(law.mean, nd::zeros({4, 2}, nd::kDouble), 0, problem.text());
     expect_near(law.covariance, problem.covariance_at(problem.parameters[0]), 1e-12,
                 problem.text());
   }
 }
 
 TEST(Condition, OnEverythingLeavesNothing) {
-  const at::Tensor all = whole_numbers({2, 0, 3, 1});
+  const Array all = whole_numbers({2, 0, 3, 1});
   for (const Problem& problem :
        oracle::problems_of_every_structure({3, 1}, 1, 2, /*seed=*/43)) {
-    const at::Tensor latents = problem.latents[0].index_select(0, all);
+    const Array latents = problem.latents[0].index_select(0, all);
     const ConditionalLaw law =
         problem.dependence->condition(problem.parameters[0], all, latents);
     EXPECT_EQ(law.rows.size(0), 0) << problem.text();
-    EXPECT_EQ(law.mean.sizes(), at::IntArrayRef({0, 2})) << problem.text();
+    EXPECT_EQ(law.mean.sizes(), nd::IntArrayRef({0, 2})) << problem.text();
     Random random(44);
-    EXPECT_TRUE(at::equal(
+    EXPECT_TRUE(nd::equal(
         problem.dependence->sample_given(problem.parameters[0], all, latents, random),
         problem.latents[0]))
         << problem.text();
@@ -199,8 +198,8 @@ TEST(Condition, OnEverythingLeavesNothing) {
 
 TEST(Condition, RefusesRowsThatAreMissingOrRepeated) {
   const Independent independent(4);
-  const at::Tensor none = at::empty({0}, at::kDouble);
-  const at::Tensor latents = at::zeros({2, 1}, at::kDouble);
+  const Array none = nd::empty({0}, nd::kDouble);
+  const Array latents = nd::zeros({2, 1}, nd::kDouble);
   EXPECT_THROW(independent.condition(none, whole_numbers({0, 4}), latents), InputError);
   EXPECT_THROW(independent.condition(none, whole_numbers({-1, 2}), latents),
                InputError);
@@ -210,23 +209,23 @@ TEST(Condition, RefusesRowsThatAreMissingOrRepeated) {
 
 TEST(Condition, OnRowsThatDetermineEachOtherIsANumericalError) {
   const Blocks blocks(whole_numbers({0, 0, 0}));
-  EXPECT_THROW(blocks.condition(at::ones({1}, at::kDouble), whole_numbers({0, 1}),
-                                at::zeros({2, 1}, at::kDouble)),
+  EXPECT_THROW(blocks.condition(nd::ones({1}, nd::kDouble), whole_numbers({0, 1}),
+                                nd::zeros({2, 1}, nd::kDouble)),
                NumericalError);
 }
 
 TEST(SampleGiven, KeepsTheObservedRowsAndHasTheMomentsOfTheConditionalLaw) {
   const std::int64_t columns = 20000;
-  const at::Tensor observed = whole_numbers({6, 0, 3});
+  const Array observed = whole_numbers({6, 0, 3});
   for (const Problem& problem :
        oracle::problems_of_every_structure({4, 1, 2}, 1, 1, /*seed=*/51)) {
     if (problem.is_per_latent()) continue;
-    const at::Tensor latents = problem.latents[0].index_select(0, observed);
-    const at::Tensor repeated = latents.expand({3, columns});
+    const Array latents = problem.latents[0].index_select(0, observed);
+    const Array repeated = latents.expand({3, columns});
     Random random(52);
-    const at::Tensor draw = problem.dependence->sample_given(
-        problem.parameters[0], observed, repeated, random);
-    EXPECT_TRUE(at::equal(draw.index_select(0, observed), repeated)) << problem.text();
+    const Array draw = problem.dependence->sample_given(problem.parameters[0], observed,
+                                                        repeated, random);
+    EXPECT_TRUE(nd::equal(draw.index_select(0, observed), repeated)) << problem.text();
     const ConditionalLaw law =
         problem.dependence->condition(problem.parameters[0], observed, latents);
     expect_moments(moments(draw.index_select(0, law.rows)), law.mean.squeeze(1),
@@ -236,20 +235,20 @@ TEST(SampleGiven, KeepsTheObservedRowsAndHasTheMomentsOfTheConditionalLaw) {
 
 TEST(SampleGiven, OfEachLatentHasTheMomentsOfItsOwnConditionalLaw) {
   const std::int64_t draws = 2000;
-  const at::Tensor observed = whole_numbers({6, 0, 3});
+  const Array observed = whole_numbers({6, 0, 3});
   for (const Problem& problem :
        oracle::problems_of_every_structure({4, 1, 2}, 1, 3, /*seed=*/53)) {
     if (!problem.is_per_latent()) continue;
-    const at::Tensor latents = problem.latents[0].index_select(0, observed);
+    const Array latents = problem.latents[0].index_select(0, observed);
     Random random(54);
-    const at::Tensor all = many_draws(draws, [&] {
+    const Array all = many_draws(draws, [&] {
       return problem.dependence->sample_given(problem.parameters[0], observed, latents,
                                               random);
     });
     const ConditionalLaw law =
         problem.dependence->condition(problem.parameters[0], observed, latents);
     for (std::int64_t j = 0; j < 3; ++j) {
-      EXPECT_TRUE(at::equal(all[j].index_select(0, observed).select(1, 0),
+      EXPECT_TRUE(nd::equal(all[j].index_select(0, observed).select(1, 0),
                             latents.select(1, j)))
           << problem.text();
       expect_moments(moments(all[j].index_select(0, law.rows)), law.mean.select(1, j),
@@ -260,11 +259,11 @@ TEST(SampleGiven, OfEachLatentHasTheMomentsOfItsOwnConditionalLaw) {
 
 TEST(PerLatent, LatentsOfAnotherNumberOfColumnsAreRefused) {
   const PerLatent law(std::make_shared<Blocks>(whole_numbers({0, 0, 1})), 2);
-  const at::Tensor parameters = at::full({1, 2}, 0.5, at::kDouble);
-  EXPECT_THROW(law.log_density(parameters, at::zeros({1, 3, 3}, at::kDouble)),
+  const Array parameters = nd::full({1, 2}, 0.5, nd::kDouble);
+  EXPECT_THROW(law.log_density(parameters, nd::zeros({1, 3, 3}, nd::kDouble)),
                InputError);
   EXPECT_THROW(
-      law.condition(parameters[0], whole_numbers({0}), at::zeros({1, 1}, at::kDouble)),
+      law.condition(parameters[0], whole_numbers({0}), nd::zeros({1, 1}, nd::kDouble)),
       InputError);
   EXPECT_THROW(PerLatent(std::make_shared<Blocks>(whole_numbers({0, 0})), 0),
                InputError);
@@ -279,7 +278,7 @@ TEST(PerLatent, EqualParametersGiveTheSharedLaw) {
        oracle::problems_of_every_structure({4, 1, 2}, 2, 3, /*seed=*/55)) {
     if (problem.is_per_latent()) continue;
     const PerLatent own(problem.dependence, 3);
-    const at::Tensor parameters = problem.parameters.repeat({1, 3});
+    const Array parameters = problem.parameters.repeat({1, 3});
     expect_near(own.log_density(parameters, problem.latents),
                 problem.dependence->log_density(problem.parameters, problem.latents),
                 1e-12, problem.text());
@@ -294,17 +293,17 @@ TEST(Blocks, NumberBlocksByLabelAndParametersByBlock) {
   EXPECT_EQ(blocks.rows(), 7);
   EXPECT_EQ(blocks.block_count(), 4);
   EXPECT_EQ(blocks.parameter_count(), 2);
-  EXPECT_TRUE(at::equal(blocks.labels(), whole_numbers({-3, 7, 12, 40})));
-  EXPECT_TRUE(at::equal(blocks.sizes(), whole_numbers({2, 1, 1, 3})));
-  EXPECT_TRUE(at::equal(blocks.block_of_row(), whole_numbers({3, 0, 3, 1, 2, 0, 3})));
-  EXPECT_TRUE(at::equal(blocks.parameter_of_block(), whole_numbers({0, -1, -1, 1})));
+  EXPECT_TRUE(nd::equal(blocks.labels(), whole_numbers({-3, 7, 12, 40})));
+  EXPECT_TRUE(nd::equal(blocks.sizes(), whole_numbers({2, 1, 1, 3})));
+  EXPECT_TRUE(nd::equal(blocks.block_of_row(), whole_numbers({3, 0, 3, 1, 2, 0, 3})));
+  EXPECT_TRUE(nd::equal(blocks.parameter_of_block(), whole_numbers({0, -1, -1, 1})));
 }
 
 TEST(Blocks, SharedCorrelationIsOneParameterOrNone) {
   const BlocksOptions shared{.correlation = BlockCorrelation::shared};
   const Blocks two(whole_numbers({5, 5, 2, 9, 9}), shared);
   EXPECT_EQ(two.parameter_count(), 1);
-  EXPECT_TRUE(at::equal(two.parameter_of_block(), whole_numbers({-1, 0, 0})));
+  EXPECT_TRUE(nd::equal(two.parameter_of_block(), whole_numbers({-1, 0, 0})));
   EXPECT_EQ(Blocks(whole_numbers({5, 2, 9}), shared).parameter_count(), 0);
 }
 
@@ -312,30 +311,30 @@ TEST(Blocks, OneParameterForEachSizeInIncreasingOrder) {
   const Blocks blocks(whole_numbers({1, 1, 1, 2, 2, 3, 3, 4, 5, 5, 5}),
                       {.correlation = BlockCorrelation::per_size});
   EXPECT_EQ(blocks.parameter_count(), 2);
-  EXPECT_TRUE(at::equal(blocks.parameter_of_block(), whole_numbers({1, 0, 0, -1, 1})));
+  EXPECT_TRUE(nd::equal(blocks.parameter_of_block(), whole_numbers({1, 0, 0, -1, 1})));
 }
 
 TEST(Blocks, RefuseLabelsThatAreNotAListOfWholeNumbers) {
-  EXPECT_THROW(Blocks(at::zeros({3}, at::kDouble)), InputError);
-  EXPECT_THROW(Blocks(at::zeros({3, 1}, at::kLong)), InputError);
-  EXPECT_THROW(Blocks(at::zeros({0}, at::kLong)), InputError);
+  EXPECT_THROW(Blocks(nd::zeros({3}, nd::kDouble)), InputError);
+  EXPECT_THROW(Blocks(nd::zeros({3, 1}, nd::kLong)), InputError);
+  EXPECT_THROW(Blocks(nd::zeros({0}, nd::kLong)), InputError);
 }
 
 TEST(Relationship, DecompositionGivesTheMatrixBack) {
   Random random(61);
-  const at::Tensor factor = oracle::normal({30, 9}, random);
-  const at::Tensor matrix = at::mm(factor, factor.t());
+  const Array factor = oracle::normal({30, 9}, random);
+  const Array matrix = nd::mm(factor, factor.t());
   const SpectralDecomposition parts = decompose_relationship(matrix);
-  const at::Tensor& vectors = parts.eigenvectors;
-  expect_near(at::mm(vectors * parts.eigenvalues, vectors.t()), matrix, 1e-13, "G");
-  expect_near(at::mm(vectors.t(), vectors), at::eye(30, at::kDouble), 1e-13, "Q'Q");
+  const Array& vectors = parts.eigenvectors;
+  expect_near(nd::mm(vectors * parts.eigenvalues, vectors.t()), matrix, 1e-13, "G");
+  expect_near(nd::mm(vectors.t(), vectors), nd::eye(30, nd::kDouble), 1e-13, "Q'Q");
   EXPECT_GE(parts.eigenvalues.min().item<double>(), 0);
   const Relationship again(parts);
-  expect_near(again.covariance(at::full({1}, 0.25, at::kDouble))[0],
-              0.25 * at::eye(30, at::kDouble) + 0.75 * matrix, 1e-13, "C");
+  expect_near(again.covariance(nd::full({1}, 0.25, nd::kDouble))[0],
+              0.25 * nd::eye(30, nd::kDouble) + 0.75 * matrix, 1e-13, "C");
 }
 
-std::string refusal(const at::Tensor& matrix) {
+std::string refusal(const Array& matrix) {
   try {
     Relationship relationship(matrix);
   } catch (const InputError& error) {
@@ -345,18 +344,18 @@ std::string refusal(const at::Tensor& matrix) {
 }
 
 TEST(Relationship, RefusesMatricesThatAreNotPositiveSemidefinite) {
-  at::Tensor matrix = at::eye(3, at::kDouble);
+  Array matrix = nd::eye(3, nd::kDouble);
   matrix[0][1] = matrix[1][0] = 2;
   EXPECT_NE(refusal(matrix).find("not positive semidefinite: smallest eigenvalue -1"),
             std::string::npos)
       << refusal(matrix);
-  EXPECT_NE(refusal(-at::eye(3, at::kDouble)).find("not positive semidefinite"),
+  EXPECT_NE(refusal(-nd::eye(3, nd::kDouble)).find("not positive semidefinite"),
             std::string::npos);
 }
 
 TEST(Relationship, RefusesMatricesThatAreNotSquareSymmetricAndFinite) {
-  EXPECT_NE(refusal(at::zeros({3, 2}, at::kDouble)).find("square"), std::string::npos);
-  at::Tensor matrix = at::eye(3, at::kDouble);
+  EXPECT_NE(refusal(nd::zeros({3, 2}, nd::kDouble)).find("square"), std::string::npos);
+  Array matrix = nd::eye(3, nd::kDouble);
   matrix[2][0] = 0.5;
   EXPECT_NE(refusal(matrix).find("0 in row 1, column 3 and 0.5 in row 3, column 1"),
             std::string::npos)
@@ -367,11 +366,11 @@ TEST(Relationship, RefusesMatricesThatAreNotSquareSymmetricAndFinite) {
 }
 
 TEST(Relationship, RefusesDecompositionsThatDoNotFitTogether) {
-  const at::Tensor vectors = at::eye(3, at::kDouble);
-  EXPECT_THROW(Relationship(SpectralDecomposition{vectors, at::ones({2}, at::kDouble)}),
+  const Array vectors = nd::eye(3, nd::kDouble);
+  EXPECT_THROW(Relationship(SpectralDecomposition{vectors, nd::ones({2}, nd::kDouble)}),
                InputError);
   EXPECT_THROW(
-      Relationship(SpectralDecomposition{vectors, -at::ones({3}, at::kDouble)}),
+      Relationship(SpectralDecomposition{vectors, -nd::ones({3}, nd::kDouble)}),
       InputError);
 }
 

@@ -34,18 +34,18 @@ TEST(LikelihoodCurve, PriorAloneHasItsOptimumInTheMiddle) {
 
 TEST(LikelihoodCurve, SpectralObjectiveIsThatOfTheRelationship) {
   Random random(111);
-  const at::Tensor factor = oracle::normal({6, 2}, random);
+  const Array factor = oracle::normal({6, 2}, random);
   const Relationship law(decompose_factor(factor));
-  const at::Tensor latents = oracle::normal({1, 6, 3}, random);
-  const at::Tensor rotated = at::mm(law.eigenvectors().t(), latents[0]);
-  const at::Tensor along = rotated.square().sum(1);
+  const Array latents = oracle::normal({1, 6, 3}, random);
+  const Array rotated = nd::mm(law.eigenvectors().t(), latents[0]);
+  const Array along = rotated.square().sum(1);
   std::vector<SpectralTerm> terms;
   for (std::int64_t k = 0; k < 2; ++k) {
     terms.push_back({law.eigenvalues()[k].item<double>(), 1, along[k].item<double>()});
   }
   terms.push_back({0, 4, (latents.square().sum() - along.sum()).item<double>()});
   const CurvePoint point = spectral_objective(terms, 3, 0.3);
-  const at::Tensor lambda = at::full({1, 1}, 0.3, at::kDouble);
+  const Array lambda = nd::full({1, 1}, 0.3, nd::kDouble);
   EXPECT_NEAR(point.value, law.objective(lambda, latents).item<double>(), 1e-12);
   EXPECT_NEAR(point.slope, law.parameter_gradient(lambda, latents).item<double>(),
               1e-11);

@@ -11,36 +11,34 @@ namespace {
 
 using oracle::Problem;
 
-at::Tensor penalised(const Dependence& law, const at::Tensor& parameters,
-                     const at::Tensor& latents, double prior) {
+Array penalised(const Dependence& law, const Array& parameters, const Array& latents,
+                double prior) {
   return law.objective(parameters, latents) + prior * law.prior_objective(parameters);
 }
 
 /// The slope of the function, and its value against neighbours, show a minimum.
-void expect_optimum(const Dependence& law, const at::Tensor& parameters,
-                    const at::Tensor& latents, double prior) {
-  const at::Tensor slope =
-      law.unconstrained_gradient(parameters,
-                                 law.parameter_gradient(parameters, latents)) +
-      prior * law.unconstrained_prior_gradient(parameters);
+void expect_optimum(const Dependence& law, const Array& parameters,
+                    const Array& latents, double prior) {
+  const Array slope = law.unconstrained_gradient(
+                          parameters, law.parameter_gradient(parameters, latents)) +
+                      prior * law.unconstrained_prior_gradient(parameters);
   EXPECT_LE(slope.abs().max().item<double>(), 1e-4 + 1e-6 * latents.numel())
       << law.kind();
-  const at::Tensor best = penalised(law, parameters, latents, prior);
-  const at::Tensor place = law.to_unconstrained(parameters);
+  const Array best = penalised(law, parameters, latents, prior);
+  const Array place = law.to_unconstrained(parameters);
   for (std::int64_t k = 0; k < std::min<std::int64_t>(place.size(1), 5); ++k) {
     for (const double step : {-0.05, 0.05}) {
-      at::Tensor moved = place.clone();
+      Array moved = place.clone();
       moved.select(1, k) += step;
-      const at::Tensor value =
-          penalised(law, law.from_unconstrained(moved), latents, prior);
+      const Array value = penalised(law, law.from_unconstrained(moved), latents, prior);
       EXPECT_TRUE((value >= best - 1e-6).all().item<bool>()) << law.kind();
     }
   }
 }
 
 /// From the parameters that a structure starts with, without a prior.
-at::Tensor most_likely(const Dependence& law, const at::Tensor& latents) {
-  const at::Tensor start = law.default_parameters();
+Array most_likely(const Dependence& law, const Array& latents) {
+  const Array start = law.default_parameters();
   return law.most_likely(latents, start.expand({latents.size(0), start.size(0)}), 0);
 }
 
@@ -95,14 +93,12 @@ TEST(MostLikely, HasNoSlopeLeftInAnyStructure) {
     for (const double prior : {0.0, 0.3, 1.0}) {
       // Without a prior one table determines no unstructured C.
       if (prior == 0 && law.kind() == "unstructured") continue;
-      const at::Tensor found =
-          law.most_likely(problem.latents, problem.parameters, prior);
+      const Array found = law.most_likely(problem.latents, problem.parameters, prior);
       ASSERT_EQ(found.sizes(), problem.parameters.sizes()) << problem.text();
       if (found.numel() == 0) continue;
       expect_optimum(law, found, problem.latents, prior);
-      const at::Tensor gain =
-          penalised(law, problem.parameters, problem.latents, prior) -
-          penalised(law, found, problem.latents, prior);
+      const Array gain = penalised(law, problem.parameters, problem.latents, prior) -
+                         penalised(law, found, problem.latents, prior);
       EXPECT_GE(gain.min().item<double>(), -1e-9) << problem.text();
     }
   }
@@ -111,10 +107,10 @@ TEST(MostLikely, HasNoSlopeLeftInAnyStructure) {
 TEST(MostLikely, OfUnstructuredRowsHasTheCovarianceOfTheLatents) {
   Random random(116);
   const Unstructured law(4);
-  const at::Tensor latents = oracle::normal({1, 4, 12}, random);
-  const at::Tensor found = most_likely(law, latents);
+  const Array latents = oracle::normal({1, 4, 12}, random);
+  const Array found = most_likely(law, latents);
   oracle::expect_near(law.covariance(found[0])[0],
-                      at::mm(latents[0], latents[0].t()) / 12, 1e-5, "C");
+                      nd::mm(latents[0], latents[0].t()) / 12, 1e-5, "C");
 }
 
 TEST(MostLikely, IsANumericalErrorWhereTheLikelihoodHasNoMaximum) {
@@ -126,17 +122,17 @@ TEST(MostLikely, IsANumericalErrorWhereTheLikelihoodHasNoMaximum) {
 
 TEST(MostLikely, DecayIsTheLowestOfAllValleys) {
   Random random(118);
-  const at::Tensor logit = at::arange(-12, 12, 0.5, at::kDouble);
-  const at::Tensor log_rate = at::arange(-8, 6, 0.25, at::kDouble);
-  const at::Tensor grid = at::stack(
+  const Array logit = 0.5 * nd::arange(-24, 24, nd::kDouble);
+  const Array log_rate = 0.25 * nd::arange(-32, 24, nd::kDouble);
+  const Array grid = nd::stack(
       {logit.repeat_interleave(log_rate.size(0)), log_rate.repeat({logit.size(0)})}, 1);
   int misled = 0;
   for (int repeat = 0; repeat < 20; ++repeat) {
     // A slow and a fast process together make two valleys.
-    const at::Tensor times = oracle::uniform({40}, 0, 40, random);
+    const Array times = oracle::uniform({40}, 0, 40, random);
     const MarkovTime slow(times, {.decay_rate = 0.03}), fast(times, {.decay_rate = 3});
-    const at::Tensor share = at::tensor({0.05}, at::kDouble);
-    const at::Tensor latents =
+    const Array share = nd::tensor({0.05}, nd::kDouble);
+    const Array latents =
         ((slow.sample(share, 1, random) + fast.sample(share, 1, random)) / std::sqrt(2))
             .unsqueeze(0);
     const MarkovTime law(times);
@@ -144,10 +140,10 @@ TEST(MostLikely, DecayIsTheLowestOfAllValleys) {
                                         latents.expand({grid.size(0), 40, 1}))
                               .min()
                               .item<double>();
-    const at::Tensor found = most_likely(law, latents);
+    const Array found = most_likely(law, latents);
     EXPECT_LE(law.objective(found, latents).item<double>(), lowest + 1e-6);
     // The valley next to the start is not always the lowest.
-    const at::Tensor nearest =
+    const Array nearest =
         law.Dependence::most_likely(latents, law.default_parameters().unsqueeze(0), 0);
     misled += law.objective(nearest, latents).item<double>() > lowest + 1e-6;
   }
@@ -156,16 +152,16 @@ TEST(MostLikely, DecayIsTheLowestOfAllValleys) {
 
 TEST(MostLikely, RecoversLambdaAndDecayOfMarkovTime) {
   Random random(119);
-  const at::Tensor times = oracle::uniform({5000}, 0, 2, random).cumsum(0);
+  const Array times = oracle::uniform({5000}, 0, 2, random).cumsum(0);
   const MarkovTime given(times, {.decay_rate = 0.3}), learned(times);
   double error = 0, relative_error = 0;
   for (const double lambda : {0.2, 0.5, 0.8}) {
-    const at::Tensor truth = at::tensor({lambda}, at::kDouble);
-    const at::Tensor latents = given.sample(truth, 4, random).unsqueeze(0);
-    const at::Tensor one = most_likely(given, latents);
+    const Array truth = nd::tensor({lambda}, nd::kDouble);
+    const Array latents = given.sample(truth, 4, random).unsqueeze(0);
+    const Array one = most_likely(given, latents);
     EXPECT_NEAR(one.item<double>(), lambda, 0.06);
     expect_optimum(given, one, latents, /*prior=*/0);
-    const at::Tensor both = most_likely(learned, latents);
+    const Array both = most_likely(learned, latents);
     expect_optimum(learned, both, latents, /*prior=*/0);
     error += std::abs(both[0][0].item<double>() - lambda) / 3;
     relative_error += std::abs(both[0][1].item<double>() / 0.3 - 1) / 3;
@@ -175,16 +171,16 @@ TEST(MostLikely, RecoversLambdaAndDecayOfMarkovTime) {
 }
 
 /// Latents of all replicas, each drawn with its own parameters.
-at::Tensor draw(const Dependence& law, const at::Tensor& parameters,
-                std::int64_t columns, Random& random) {
-  std::vector<at::Tensor> draws;
+Array draw(const Dependence& law, const Array& parameters, std::int64_t columns,
+           Random& random) {
+  std::vector<Array> draws;
   for (std::int64_t r = 0; r < parameters.size(0); ++r) {
     draws.push_back(law.sample(parameters[r], columns, random));
   }
-  return at::stack(draws);
+  return nd::stack(draws);
 }
 
-double mean_absolute_error(const at::Tensor& estimates, const at::Tensor& truth) {
+double mean_absolute_error(const Array& estimates, const Array& truth) {
   return (estimates - truth).abs().mean().item<double>();
 }
 
@@ -201,20 +197,20 @@ TEST(MostLikely, RecoversLambdaOfFamilies) {
     siblings.row_starts.push_back(4 * (i + 1));
   }
   const Families law(siblings);
-  const at::Tensor truth = oracle::uniform({12, 1}, 0.05, 0.95, random);
-  const at::Tensor latents = draw(law, truth, 2, random);
-  const at::Tensor estimates = most_likely(law, latents);
+  const Array truth = oracle::uniform({12, 1}, 0.05, 0.95, random);
+  const Array latents = draw(law, truth, 2, random);
+  const Array estimates = most_likely(law, latents);
   EXPECT_LE(mean_absolute_error(estimates, truth), 0.03);
   expect_optimum(law, estimates, latents, /*prior=*/0);
 }
 
 TEST(MostLikely, RecoversLambdaOfLowRank) {
   Random random(113);
-  const at::Tensor components = oracle::normal({5000, 20}, random);
+  const Array components = oracle::normal({5000, 20}, random);
   const Relationship law(decompose_factor(principal_component_factor(components)));
-  const at::Tensor truth = oracle::uniform({12, 1}, 0.05, 0.95, random);
-  const at::Tensor latents = draw(law, truth, 10, random);
-  const at::Tensor estimates = most_likely(law, latents);
+  const Array truth = oracle::uniform({12, 1}, 0.05, 0.95, random);
+  const Array latents = draw(law, truth, 10, random);
+  const Array estimates = most_likely(law, latents);
   EXPECT_LE(mean_absolute_error(estimates, truth), 0.03);
   expect_optimum(law, estimates, latents, /*prior=*/0);
 }
@@ -222,12 +218,12 @@ TEST(MostLikely, RecoversLambdaOfLowRank) {
 TEST(MostLikely, RecoversLambdaOfADenseRelationship) {
   Random random(114);
   const std::int64_t n = 400;
-  const at::Tensor labels = at::arange(n, at::kLong).floor_divide(4);
+  const Array labels = nd::arange(n, nd::kLong).floor_divide(4);
   const Relationship law(0.5 * oracle::same_label(labels) +
-                         0.5 * at::eye(n, at::kDouble));
-  const at::Tensor truth = at::tensor({0.2, 0.6}, at::kDouble).view({2, 1});
-  const at::Tensor latents = draw(law, truth, 200, random);
-  const at::Tensor estimates = most_likely(law, latents);
+                         0.5 * nd::eye(n, nd::kDouble));
+  const Array truth = nd::tensor({0.2, 0.6}, nd::kDouble).view({2, 1});
+  const Array latents = draw(law, truth, 200, random);
+  const Array estimates = most_likely(law, latents);
   EXPECT_LE(mean_absolute_error(estimates, truth), 0.03);
   expect_optimum(law, estimates, latents, /*prior=*/0);
 }
@@ -242,18 +238,17 @@ TEST(MostLikely, RecoversTheCorrelationsOfBlocks) {
       labels.insert(labels.end(), b < 50 ? 40 : 60, b);
     }
     const Blocks law(oracle::whole_numbers(labels), {.correlation = correlation});
-    const at::Tensor truth =
-        oracle::uniform({3, law.parameter_count()}, 0.3, 0.95, random);
-    const at::Tensor latents = draw(law, truth, 10, random);
-    const at::Tensor estimates = most_likely(law, latents);
+    const Array truth = oracle::uniform({3, law.parameter_count()}, 0.3, 0.95, random);
+    const Array latents = draw(law, truth, 10, random);
+    const Array estimates = most_likely(law, latents);
     EXPECT_LE(mean_absolute_error(estimates, truth), 0.05);
     expect_optimum(law, estimates, latents, /*prior=*/0);
   }
 }
 
 TEST(MostLikely, OfBlocksWithoutRepeatsHasNoParameters) {
-  const Blocks law(at::arange(4, at::kLong));
-  EXPECT_EQ(most_likely(law, at::zeros({1, 4, 2}, at::kDouble)).numel(), 0);
+  const Blocks law(nd::arange(4, nd::kLong));
+  EXPECT_EQ(most_likely(law, nd::zeros({1, 4, 2}, nd::kDouble)).numel(), 0);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // has the problems.
 #pragma once
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/per_latent.h"
 
@@ -22,9 +22,9 @@ namespace kinflow::oracle {
 /// How far algebra in float64 may be from the oracle.
 inline constexpr double kTolerance = 1e-10;
 
-/// C as an explicit function of the parameters: [k] to [L, n, n], differentiable, L as
-/// in Dependence::distinct_latents(). What problems are made of gives [n, n] for L = 1.
-using DenseCovariance = std::function<at::Tensor(const at::Tensor&)>;
+/// C as an explicit function of the parameters: [k] to [L, n, n], analytic, L as in
+/// Dependence::distinct_latents(). What problems are made of gives [n, n] for L = 1.
+using DenseCovariance = std::function<Array(const Array&)>;
 
 /// A structure, the covariance that it should have, and one case of its arguments.
 struct Problem {
@@ -32,9 +32,14 @@ struct Problem {
   std::shared_ptr<Dependence> dependence;
   DenseCovariance covariance;
   std::int64_t parameter_count;
-  bool is_simplex = false;     // the parameters have the sum 1
-  at::Tensor parameters = {};  // [R, k]
-  at::Tensor latents = {};     // [R, n, p]
+  bool is_simplex = false;  // the parameters have the sum 1
+  /// The problem of each column, where they share no parameters.
+  std::shared_ptr<const Problem> of_column = {};
+  /// Where differences in all the parameters would take long: the gradient [k] of the
+  /// sum of slopes [n, n] times C.
+  std::function<Array(const Array& parameters, const Array& slopes)> chain = {};
+  Array parameters = {};  // [R, k]
+  Array latents = {};     // [R, n, p]
 
   std::int64_t replicas() const { return latents.size(0); }
   std::int64_t rows() const { return latents.size(1); }
@@ -48,82 +53,124 @@ struct Problem {
     return dynamic_cast<const FoldedLatents*>(dependence.get()) != nullptr;
   }
   /// C of parameters [k]: [L, n, n].
-  at::Tensor covariance_at(const at::Tensor& own) const {
-    const at::Tensor result = covariance(own);
+  Array covariance_at(const Array& own) const {
+    const Array result = covariance(own);
     return result.dim() == 2 ? result.unsqueeze(0) : result;
   }
   /// C and C^-1 of every replica: [R, L, n, n].
-  at::Tensor covariances() const {
-    std::vector<at::Tensor> result;
+  Array covariances() const {
+    std::vector<Array> result;
     for (std::int64_t r = 0; r < replicas(); ++r) {
       result.push_back(covariance_at(parameters[r]));
     }
-    return at::stack(result);
+    return nd::stack(result);
   }
-  at::Tensor precisions() const { return at::linalg_inv(covariances()); }
+  Array precisions() const { return nd::linalg_inv(covariances()); }
   /// C^-1 U of every replica, column by column: [R, n, p].
-  at::Tensor precision_times(const at::Tensor& of_latents) const {
-    return at::matmul(precisions(), of_latents.transpose(1, 2).unsqueeze(3))
+  Array precision_times(const Array& of_latents) const {
+    return nd::matmul(precisions(), of_latents.transpose(1, 2).unsqueeze(3))
         .squeeze(3)
         .transpose(1, 2)
         .contiguous();
   }
 };
 
-inline at::Tensor normal(at::IntArrayRef shape, Random& random) {
-  at::Tensor result = at::empty(shape, at::kDouble);
+inline Array normal(nd::IntArrayRef shape, Random& random) {
+  Array result = nd::empty(shape, nd::kDouble);
   for (std::int64_t i = 0; i < result.numel(); ++i) {
     result.data_ptr<double>()[i] = random.normal();
   }
   return result;
 }
 
-inline at::Tensor uniform(at::IntArrayRef shape, double low, double high,
-                          Random& random) {
-  at::Tensor result = at::empty(shape, at::kDouble);
+inline Array uniform(nd::IntArrayRef shape, double low, double high, Random& random) {
+  Array result = nd::empty(shape, nd::kDouble);
   for (std::int64_t i = 0; i < result.numel(); ++i) {
     result.data_ptr<double>()[i] = random.uniform(low, high);
   }
   return result;
 }
 
-inline at::Tensor whole_numbers(const std::vector<std::int64_t>& values) {
-  return at::tensor(values, at::kLong);
+inline Array whole_numbers(const std::vector<std::int64_t>& values) {
+  return nd::tensor(values, nd::kLong);
 }
 
 /// The sum over the columns u of 1/2 log det C + 1/2 u' C^-1 u of one replica, a
 /// scalar.
 /// @param covariance  [n, n] or [L, n, n]
-inline at::Tensor objective(const at::Tensor& covariance, const at::Tensor& latents) {
-  const at::Tensor matrices =
-      covariance.dim() == 2 ? covariance.unsqueeze(0) : covariance;
-  at::Tensor total = at::zeros({}, at::kDouble);
+inline Array objective(const Array& covariance, const Array& latents) {
+  const Array matrices = covariance.dim() == 2 ? covariance.unsqueeze(0) : covariance;
+  Array total = nd::zeros({}, nd::kDouble);
   for (std::int64_t j = 0; j < latents.size(1); ++j) {
-    const at::Tensor& c = matrices[std::min(j, matrices.size(0) - 1)];
-    const at::Tensor u = latents.narrow(1, j, 1);
-    total = total + 0.5 * (at::logdet(c) + (u * at::mm(at::linalg_inv(c), u)).sum());
+    const Array& c = matrices[std::min(j, matrices.size(0) - 1)];
+    const Array u = latents.narrow(1, j, 1);
+    total = total + 0.5 * (nd::logdet(c) + (u * nd::mm(nd::linalg_inv(c), u)).sum());
   }
   return total;
 }
 
-/// Gradient of the objective in the parameters by autograd: [R, k].
-inline at::Tensor parameter_gradient(const Problem& problem) {
-  const at::Tensor parameters = problem.parameters.clone();
-  if (parameters.numel() == 0) return parameters;
-  parameters.set_requires_grad(true);
-  at::Tensor total = at::zeros({}, at::kDouble);
-  for (std::int64_t r = 0; r < problem.replicas(); ++r) {
-    total = total + objective(problem.covariance(parameters[r]), problem.latents[r]);
+/// dC / d parameters[i] at parameters [k]: [L, n, n]. Central differences over four
+/// distances leave an error of the ninth derivative times distance^8 / 630, which for
+/// every covariance of problems.h is as small as rounding.
+inline Array covariance_derivative(const Problem& problem, const Array& parameters,
+                                   std::int64_t i) {
+  constexpr double kDistance = 1.0 / 1024;
+  constexpr double kWeights[] = {4.0 / 5, -1.0 / 5, 4.0 / 105, -1.0 / 280};
+  const auto shifted = [&](double distance) {
+    Array moved = parameters.clone();
+    moved[i] += distance;
+    return problem.covariance_at(moved);
+  };
+  Array derivative;
+  for (int step = 1; step <= 4; ++step) {
+    const double distance = step * kDistance;
+    const Array term =
+        (shifted(distance) - shifted(-distance)) * (kWeights[step - 1] / kDistance);
+    derivative = step == 1 ? term : derivative + term;
   }
-  total.backward();
-  return parameters.grad();
+  return derivative;
+}
+
+/// Gradient of the objective in the parameters, through the dense matrices: [R, k].
+inline Array parameter_gradient(const Problem& problem) {
+  if (problem.of_column != nullptr) {
+    std::vector<Array> gradients;
+    for (std::int64_t j = 0; j < problem.columns(); ++j) {
+      Problem own = *problem.of_column;
+      own.parameters =
+          problem.parameters.narrow(1, j * own.parameter_count, own.parameter_count);
+      own.latents = problem.latents.narrow(2, j, 1);
+      gradients.push_back(parameter_gradient(own));
+    }
+    return nd::cat(gradients, 1);
+  }
+  const Array gradient = nd::zeros_like(problem.parameters);
+  for (std::int64_t r = 0; r < problem.replicas(); ++r) {
+    const Array parameters = problem.parameters[r];
+    const Array precisions = nd::linalg_inv(problem.covariance_at(parameters));
+    // d objective / dC: 1/2 (C^-1 - C^-1 u u' C^-1), the sum over the columns of a C.
+    const Array slopes = nd::zeros_like(precisions);
+    for (std::int64_t j = 0; j < problem.columns(); ++j) {
+      const std::int64_t l = std::min(j, precisions.size(0) - 1);
+      const Array weighted = nd::mv(precisions[l], problem.latents[r].select(1, j));
+      slopes[l] += 0.5 * (precisions[l] - nd::outer(weighted, weighted));
+    }
+    if (problem.chain) {
+      gradient[r].copy_(problem.chain(parameters, slopes[0]));
+      continue;
+    }
+    for (std::int64_t i = 0; i < parameters.size(0); ++i) {
+      gradient[r][i] = (slopes * covariance_derivative(problem, parameters, i)).sum();
+    }
+  }
+  return gradient;
 }
 
 /// Every element differs by at most `tolerance` times the largest element expected.
-inline void expect_near(const at::Tensor& actual, const at::Tensor& expected,
-                        double tolerance, const std::string& what) {
+inline void expect_near(const Array& actual, const Array& expected, double tolerance,
+                        const std::string& what) {
   ASSERT_EQ(actual.sizes(), expected.sizes()) << what;
-  ASSERT_EQ(actual.scalar_type(), at::kDouble) << what;
+  ASSERT_EQ(actual.scalar_type(), nd::kDouble) << what;
   if (expected.numel() == 0) return;
   const double scale = expected.abs().max().item<double>();
   const double error = (actual - expected).abs().max().item<double>();
@@ -131,13 +178,27 @@ inline void expect_near(const at::Tensor& actual, const at::Tensor& expected,
 }
 
 /// 1 where two rows have the same label, else 0: [n, n].
-inline at::Tensor same_label(const at::Tensor& labels) {
-  return (labels.unsqueeze(0) == labels.unsqueeze(1)).to(at::kDouble);
+inline Array same_label(const Array& labels) {
+  return (labels.unsqueeze(0) == labels.unsqueeze(1)).to(nd::kDouble);
+}
+
+/// The matrices one after the other on the diagonal, 0 elsewhere.
+inline Array block_diagonal(const std::vector<Array>& blocks) {
+  std::int64_t n = 0;
+  for (const Array& block : blocks) n += block.size(0);
+  Array result = nd::zeros({n, n}, nd::kDouble);
+  std::int64_t first = 0;
+  for (const Array& block : blocks) {
+    const std::int64_t m = block.size(0);
+    result.narrow(0, first, m).narrow(1, first, m).copy_(block);
+    first += m;
+  }
+  return result;
 }
 
 /// All batches of `size` rows out of n.
-inline std::vector<at::Tensor> all_batches(std::int64_t n, std::int64_t size) {
-  std::vector<at::Tensor> batches;
+inline std::vector<Array> all_batches(std::int64_t n, std::int64_t size) {
+  std::vector<Array> batches;
   for (std::int64_t members = 0; members < (std::int64_t{1} << n); ++members) {
     std::vector<std::int64_t> rows;
     for (std::int64_t i = 0; i < n; ++i) {

@@ -19,12 +19,12 @@ TEST(Placement, IsThatOfDenseGeneralisedLeastSquares) {
     const auto precisions = problem.precisions();  // [R, L, n, n]
     for (std::int64_t r = 0; r < problem.replicas(); ++r) {
       for (std::int64_t j = 0; j < problem.columns(); ++j) {
-        const at::Tensor precision = precisions[r][std::min(j, precisions.size(1) - 1)];
-        const at::Tensor u = problem.latents[r].select(1, j).to(at::kDouble);
-        const at::Tensor mean = at::mv(precision, u).sum() / precision.sum();
-        const at::Tensor centred = u - mean;
-        const at::Tensor variance =
-            at::dot(centred, at::mv(precision, centred)) / problem.rows();
+        const Array precision = precisions[r][std::min(j, precisions.size(1) - 1)];
+        const Array u = problem.latents[r].select(1, j).to(nd::kDouble);
+        const Array mean = nd::mv(precision, u).sum() / precision.sum();
+        const Array centred = u - mean;
+        const Array variance =
+            nd::dot(centred, nd::mv(precision, centred)) / problem.rows();
         expect_near(found.mean[r][j], mean, 1e-8, problem.text());
         expect_near(found.deviation[r][j], variance.sqrt(), 1e-8, problem.text());
       }
@@ -38,24 +38,24 @@ struct Related {
     Random random(31);
     const std::int64_t rows = 300;
     // Two strong common factors, of which one moves all rows alike, and many weak ones.
-    at::Tensor factors = oracle::normal({rows, rows}, random);
+    Array factors = oracle::normal({rows, rows}, random);
     factors.select(1, 0) = 25 + 2 * factors.select(1, 0);
     factors.select(1, 1) *= 12;
-    const at::Tensor matrix = at::mm(factors, factors.t());
+    const Array matrix = nd::mm(factors, factors.t());
     law = std::make_unique<Relationship>(
         decompose_relationship(matrix / matrix.diagonal().mean()));
-    latents = law->sample(at::tensor({lambda}, at::kDouble), 2, random).unsqueeze(0);
+    latents = law->sample(nd::tensor({lambda}, nd::kDouble), 2, random).unsqueeze(0);
   }
 
-  double found_in(const at::Tensor& moved, bool placed) const {
-    const auto start = at::full({1, 1}, 0.5, at::kDouble);
+  double found_in(const Array& moved, bool placed) const {
+    const auto start = nd::full({1, 1}, 0.5, nd::kDouble);
     return (placed ? most_likely_placed(*law, moved, start, /*prior=*/0)
                    : law->most_likely(moved, start, /*prior=*/0))
         .item<double>();
   }
 
   std::unique_ptr<Relationship> law;
-  at::Tensor latents;
+  Array latents;
 };
 
 TEST(Placement, ParametersDoNotDependOnTheLocationAndScaleOfTheLatents) {
@@ -69,8 +69,8 @@ TEST(Placement, RowsWithMuchInCommonAreNotTakenForIndependent) {
   const Related related(lambda);
   EXPECT_NEAR(related.found_in(related.latents, false), lambda, 0.04);
   // A flow gives its training rows mean 0 and variance 1.
-  const at::Tensor centred = related.latents - related.latents.mean(1, true);
-  const at::Tensor moved = centred / centred.square().mean(1, true).sqrt();
+  const Array centred = related.latents - related.latents.mean(1, true);
+  const Array moved = centred / centred.square().mean(1, true).sqrt();
   EXPECT_GT(related.found_in(moved, false), 2 * lambda);
   EXPECT_NEAR(related.found_in(moved, true), lambda, 0.06);
 }

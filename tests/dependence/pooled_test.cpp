@@ -35,10 +35,10 @@ Comparison compare(const std::vector<std::int64_t>& sizes, std::int64_t count,
   Random random(121);
   const Blocks pooled = blocks_of(sizes, count, BlockCorrelation::pooled, columns);
   const Blocks unpooled = blocks_of(sizes, count, BlockCorrelation::per_block, columns);
-  const at::Tensor truth = at::sigmoid(mu + tau * oracle::normal({1, count}, random));
-  const at::Tensor latents = pooled.sample(truth[0], columns, random).unsqueeze(0);
-  const at::Tensor together = pooled.most_likely(latents, truth, /*prior=*/1);
-  const at::Tensor alone = unpooled.most_likely(latents, truth, /*prior=*/0);
+  const Array truth = nd::sigmoid(mu + tau * oracle::normal({1, count}, random));
+  const Array latents = pooled.sample(truth[0], columns, random).unsqueeze(0);
+  const Array together = pooled.most_likely(latents, truth, /*prior=*/1);
+  const Array alone = unpooled.most_likely(latents, truth, /*prior=*/0);
   return {(together - truth).square().mean().item<double>(),
           (alone - truth).square().mean().item<double>(),
           (together - alone).abs().max().item<double>(), pooled.pooling_law(together)};
@@ -64,23 +64,23 @@ TEST(PooledBlocks, TheirLawIsTheFixedPointOfEm) {
   Random random(122);
   const std::int64_t columns = 3;
   const Blocks blocks = blocks_of({2, 5, 3}, 40, BlockCorrelation::pooled, columns);
-  const at::Tensor rho = oracle::uniform({2, 40}, 0.05, 0.95, random);
+  const Array rho = oracle::uniform({2, 40}, 0.05, 0.95, random);
   // Information by the definition, p/2 tr((C^-1 dC/dx)^2), from dense matrices.
-  at::Tensor information = at::empty_like(rho);
+  Array information = nd::empty_like(rho);
   for (std::int64_t r = 0; r < 2; ++r) {
     for (std::int64_t b = 0; b < 40; ++b) {
       const std::int64_t m = blocks.sizes()[b].item<std::int64_t>();
-      const at::Tensor pairs = at::ones({m, m}, at::kDouble) - at::eye(m, at::kDouble);
-      const at::Tensor covariance = at::eye(m, at::kDouble) + rho[r][b] * pairs;
-      const at::Tensor change =
-          at::mm(at::linalg_inv(covariance), rho[r][b] * (1 - rho[r][b]) * pairs);
-      information[r][b] = 0.5 * columns * at::mm(change, change).trace();
+      const Array pairs = nd::ones({m, m}, nd::kDouble) - nd::eye(m, nd::kDouble);
+      const Array covariance = nd::eye(m, nd::kDouble) + rho[r][b] * pairs;
+      const Array change =
+          nd::mm(nd::linalg_inv(covariance), rho[r][b] * (1 - rho[r][b]) * pairs);
+      information[r][b] = 0.5 * columns * nd::mm(change, change).trace();
     }
   }
   const PoolingLaw law = blocks.pooling_law(rho);
-  const at::Tensor x = at::logit(rho);
+  const Array x = nd::logit(rho);
   expect_near(law.mu, x.mean(1), 1e-13, "mu");
-  const at::Tensor t = law.tau.square().unsqueeze(1);
+  const Array t = law.tau.square().unsqueeze(1);
   expect_near(t.squeeze(1),
               ((x - x.mean(1, true)).square() + 1 / (information + 1 / t)).mean(1),
               1e-10, "tau^2");
@@ -91,10 +91,10 @@ TEST(PooledBlocks, TheirLawIsTheFixedPointOfEm) {
 TEST(PooledBlocks, TheirEstimateIsStationaryUnderTheirPrior) {
   Random random(123);
   const Blocks blocks = blocks_of({2, 4, 6}, 60, BlockCorrelation::pooled, 2);
-  const at::Tensor truth = at::sigmoid(oracle::normal({1, 60}, random));
-  const at::Tensor latents = blocks.sample(truth[0], 2, random).unsqueeze(0);
-  const at::Tensor rho = blocks.most_likely(latents, truth, /*prior=*/1);
-  const at::Tensor slope =
+  const Array truth = nd::sigmoid(oracle::normal({1, 60}, random));
+  const Array latents = blocks.sample(truth[0], 2, random).unsqueeze(0);
+  const Array rho = blocks.most_likely(latents, truth, /*prior=*/1);
+  const Array slope =
       blocks.unconstrained_gradient(rho, blocks.parameter_gradient(rho, latents)) +
       blocks.unconstrained_prior_gradient(rho);
   EXPECT_LE(slope.abs().max().item<double>(), 1e-5);
@@ -102,28 +102,28 @@ TEST(PooledBlocks, TheirEstimateIsStationaryUnderTheirPrior) {
 
 TEST(PooledBlocks, AnEstimateThatDoesNotConvergeIsAnError) {
   const Blocks blocks = blocks_of({2, 4}, 6, BlockCorrelation::pooled, 2);
-  at::Tensor latents = at::ones({1, blocks.rows(), 2}, at::kDouble);
+  Array latents = nd::ones({1, blocks.rows(), 2}, nd::kDouble);
   latents[0][3][1] = std::nan("");
   EXPECT_THROW(
-      blocks.most_likely(latents, at::full({1, 6}, 0.5, at::kDouble), /*prior=*/1),
+      blocks.most_likely(latents, nd::full({1, 6}, 0.5, nd::kDouble), /*prior=*/1),
       NumericalError);
 }
 
 TEST(PooledBlocks, EqualCorrelationsHaveTheSmallestSpread) {
   const Blocks blocks = blocks_of({3}, 4, BlockCorrelation::pooled, 2);
-  const PoolingLaw law = blocks.pooling_law(at::full({1, 4}, 0.3, at::kDouble));
+  const PoolingLaw law = blocks.pooling_law(nd::full({1, 4}, 0.3, nd::kDouble));
   EXPECT_NEAR(law.mu.item<double>(), std::log(0.3 / 0.7), 1e-12);
   EXPECT_NEAR(law.tau.item<double>(), 0.1, 1e-12);
 }
 
 TEST(PooledBlocks, NeedTheNumberOfColumns) {
-  const at::Tensor labels = oracle::whole_numbers({0, 0, 1, 1});
+  const Array labels = oracle::whole_numbers({0, 0, 1, 1});
   EXPECT_THROW(Blocks(labels, {.correlation = BlockCorrelation::pooled}), InputError);
-  EXPECT_THROW(Blocks(labels).pooling_law(at::full({1, 2}, 0.5, at::kDouble)),
+  EXPECT_THROW(Blocks(labels).pooling_law(nd::full({1, 2}, 0.5, nd::kDouble)),
                InputError);
   const Blocks two(labels, {.correlation = BlockCorrelation::pooled, .columns = 2});
-  EXPECT_THROW(two.most_likely(at::zeros({1, 4, 3}, at::kDouble),
-                               at::full({1, 2}, 0.5, at::kDouble), /*prior=*/1),
+  EXPECT_THROW(two.most_likely(nd::zeros({1, 4, 3}, nd::kDouble),
+                               nd::full({1, 2}, 0.5, nd::kDouble), /*prior=*/1),
                InputError);
 }
 

@@ -37,24 +37,24 @@ inline Problem blocks_problem(const std::vector<std::int64_t>& sizes,
     labels.push_back(sorted_labels[static_cast<std::size_t>(i)]);
   }
   // One n x n matrix for each parameter, with 1 where it is the covariance.
-  std::map<std::int64_t, at::Tensor> place_of_key;
-  const at::Tensor label = whole_numbers(labels);
+  std::map<std::int64_t, Array> place_of_key;
+  const Array label = whole_numbers(labels);
   for (std::size_t b = 0; b < sizes.size(); ++b) {
     if (sizes[b] < 2) continue;
-    const at::Tensor member =
-        (label == static_cast<std::int64_t>(7 * b) - 10).to(at::kDouble);
-    const at::Tensor pairs = at::outer(member, member) - at::diag(member);
+    const Array member =
+        (label == static_cast<std::int64_t>(7 * b) - 10).to(nd::kDouble);
+    const Array pairs = nd::outer(member, member) - nd::diag(member);
     const std::int64_t key = correlation == BlockCorrelation::shared ? 0
                              : correlation == BlockCorrelation::per_size
                                  ? sizes[b]
                                  : static_cast<std::int64_t>(b);
-    at::Tensor& place = place_of_key[key];
+    Array& place = place_of_key[key];
     place = place.defined() ? place + pairs : pairs;
   }
-  std::vector<at::Tensor> places;
+  std::vector<Array> places;
   for (const auto& [key, place] : place_of_key) places.push_back(place);
-  const auto covariance = [places, n](const at::Tensor& parameters) {
-    at::Tensor result = at::eye(n, at::kDouble);
+  const auto covariance = [places, n](const Array& parameters) {
+    Array result = nd::eye(n, nd::kDouble);
     for (std::size_t k = 0; k < places.size(); ++k) {
       result = result + parameters[static_cast<std::int64_t>(k)] * places[k];
     }
@@ -71,10 +71,10 @@ inline Problem blocks_problem(const std::vector<std::int64_t>& sizes,
 
 /// A relationship matrix of the given rank whose diagonal is not 1.
 inline Problem relationship_problem(std::int64_t n, std::int64_t rank, Random& random) {
-  const at::Tensor factor = normal({n, rank}, random);
-  const at::Tensor relationship = 1.7 / rank * at::mm(factor, factor.t());
-  const auto covariance = [relationship, n](const at::Tensor& parameters) {
-    return parameters[0] * at::eye(n, at::kDouble) + (1 - parameters[0]) * relationship;
+  const Array factor = normal({n, rank}, random);
+  const Array relationship = 1.7 / rank * nd::mm(factor, factor.t());
+  const auto covariance = [relationship, n](const Array& parameters) {
+    return parameters[0] * nd::eye(n, nd::kDouble) + (1 - parameters[0]) * relationship;
   };
   return {"relationship of rank " + std::to_string(rank),
           std::make_shared<Relationship>(relationship), covariance, 1};
@@ -82,17 +82,17 @@ inline Problem relationship_problem(std::int64_t n, std::int64_t rank, Random& r
 
 /// The same from a factor of k columns: C is never decomposed as a whole.
 inline Problem low_rank_problem(std::int64_t n, std::int64_t rank, Random& random) {
-  const at::Tensor factor = std::sqrt(1.7 / rank) * normal({n, rank}, random);
-  const auto covariance = [factor, n](const at::Tensor& parameters) {
-    return parameters[0] * at::eye(n, at::kDouble) +
-           (1 - parameters[0]) * at::mm(factor, factor.t());
+  const Array factor = std::sqrt(1.7 / rank) * normal({n, rank}, random);
+  const auto covariance = [factor, n](const Array& parameters) {
+    return parameters[0] * nd::eye(n, nd::kDouble) +
+           (1 - parameters[0]) * nd::mm(factor, factor.t());
   };
   return {"low rank " + std::to_string(rank),
           std::make_shared<Relationship>(decompose_factor(factor)), covariance, 1};
 }
 
 /// The elements of a dense matrix that are not 0.
-inline CompressedRows compress(const at::Tensor& matrix) {
+inline CompressedRows compress(const Array& matrix) {
   CompressedRows result;
   result.row_starts.push_back(0);
   for (std::int64_t i = 0; i < matrix.size(0); ++i) {
@@ -109,19 +109,19 @@ inline CompressedRows compress(const at::Tensor& matrix) {
 
 /// Families of the given sizes; some relationship matrices are singular, some elements
 /// inside families are 0. Row order[i] of families one after the other is row i.
-inline at::Tensor families_matrix(const std::vector<std::int64_t>& sizes,
-                                  const at::Tensor& order, Random& random) {
-  std::vector<at::Tensor> blocks;
+inline Array families_matrix(const std::vector<std::int64_t>& sizes, const Array& order,
+                             Random& random) {
+  std::vector<Array> blocks;
   for (const std::int64_t m : sizes) {
-    at::Tensor factor = normal({m, (m + 1) / 2 + 1}, random);
+    Array factor = normal({m, (m + 1) / 2 + 1}, random);
     if (m > 3) factor[1][0] = factor[1][1] = factor[0][2] = 0;
-    blocks.push_back(at::mm(factor, factor.t()) / 2);
+    blocks.push_back(nd::mm(factor, factor.t()) / 2);
   }
-  const at::Tensor sorted = at::block_diag(blocks);
+  const Array sorted = block_diagonal(blocks);
   return sorted.index_select(0, order).index_select(1, order);
 }
 
-inline at::Tensor random_order(const std::vector<std::int64_t>& sizes, Random& random) {
+inline Array random_order(const std::vector<std::int64_t>& sizes, Random& random) {
   return whole_numbers(
       random.permutation(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0})));
 }
@@ -129,9 +129,9 @@ inline at::Tensor random_order(const std::vector<std::int64_t>& sizes, Random& r
 /// Families with rows in random order.
 inline Problem families_problem(const std::vector<std::int64_t>& sizes,
                                 Random& random) {
-  const at::Tensor matrix = families_matrix(sizes, random_order(sizes, random), random);
-  const auto covariance = [matrix](const at::Tensor& parameters) {
-    return parameters[0] * at::eye(matrix.size(0), at::kDouble) +
+  const Array matrix = families_matrix(sizes, random_order(sizes, random), random);
+  const auto covariance = [matrix](const Array& parameters) {
+    return parameters[0] * nd::eye(matrix.size(0), nd::kDouble) +
            (1 - parameters[0]) * matrix;
   };
   return {"families", std::make_shared<Families>(compress(matrix)), covariance, 1};
@@ -140,10 +140,10 @@ inline Problem families_problem(const std::vector<std::int64_t>& sizes,
 /// A matrix that is only multiplied. At this size its dominant subspace is complete, so
 /// that there is no estimate in the results.
 inline Problem iterative_problem(std::int64_t n, std::int64_t rank, Random& random) {
-  const at::Tensor factor = normal({n, rank}, random);
-  const at::Tensor relationship = 1.7 / rank * at::mm(factor, factor.t());
-  const auto covariance = [relationship, n](const at::Tensor& parameters) {
-    return parameters[0] * at::eye(n, at::kDouble) + (1 - parameters[0]) * relationship;
+  const Array factor = normal({n, rank}, random);
+  const Array relationship = 1.7 / rank * nd::mm(factor, factor.t());
+  const auto covariance = [relationship, n](const Array& parameters) {
+    return parameters[0] * nd::eye(n, nd::kDouble) + (1 - parameters[0]) * relationship;
   };
   return {"iterative relationship of rank " + std::to_string(rank),
           std::make_shared<IterativeRelationship>(
@@ -154,15 +154,15 @@ inline Problem iterative_problem(std::int64_t n, std::int64_t rank, Random& rand
 /// Unsorted times, some of them equal.
 inline Problem markov_time_problem(std::int64_t n, bool is_rate_learned,
                                    Random& random) {
-  at::Tensor times = uniform({n}, -3, 3, random);
+  Array times = uniform({n}, -3, 3, random);
   if (n > 3) times[2] = times[0];
   if (n > 5) times[5] = times[0];
   const double given_rate = 0.8;
-  const at::Tensor distance = (times.unsqueeze(0) - times.unsqueeze(1)).abs();
-  const auto covariance = [=](const at::Tensor& parameters) {
-    const at::Tensor rate =
-        is_rate_learned ? parameters[1] : at::full({}, given_rate, at::kDouble);
-    return parameters[0] * at::eye(n, at::kDouble) +
+  const Array distance = (times.unsqueeze(0) - times.unsqueeze(1)).abs();
+  const auto covariance = [=](const Array& parameters) {
+    const Array rate =
+        is_rate_learned ? parameters[1] : nd::full({}, given_rate, nd::kDouble);
+    return parameters[0] * nd::eye(n, nd::kDouble) +
            (1 - parameters[0]) * (-rate * distance).exp();
   };
   MarkovTimeOptions options;
@@ -174,20 +174,20 @@ inline Problem markov_time_problem(std::int64_t n, bool is_rate_learned,
 
 /// Unsorted times, some of them equal.
 inline Problem gaussian_time_problem(std::int64_t n, Random& random) {
-  at::Tensor times = uniform({n}, -3, 3, random);
+  Array times = uniform({n}, -3, 3, random);
   if (n > 3) times[2] = times[0];
-  const at::Tensor distance = (times.unsqueeze(0) - times.unsqueeze(1)).square();
-  const auto covariance = [distance, n](const at::Tensor& parameters) {
-    return parameters[0] * at::eye(n, at::kDouble) +
+  const Array distance = (times.unsqueeze(0) - times.unsqueeze(1)).square();
+  const auto covariance = [distance, n](const Array& parameters) {
+    return parameters[0] * nd::eye(n, nd::kDouble) +
            (1 - parameters[0]) * (-parameters[1] * distance).exp();
   };
   return {"Gaussian time", std::make_shared<GaussianTime>(times), covariance, 2};
 }
 
 /// w_0 I + w_1 G_1 + ... of dense matrices.
-inline DenseCovariance sum_covariance(const std::vector<at::Tensor>& parts) {
-  return [parts](const at::Tensor& parameters) {
-    at::Tensor result = parameters[0] * at::eye(parts[0].size(0), at::kDouble);
+inline DenseCovariance sum_covariance(const std::vector<Array>& parts) {
+  return [parts](const Array& parameters) {
+    Array result = parameters[0] * nd::eye(parts[0].size(0), nd::kDouble);
     for (std::size_t r = 0; r < parts.size(); ++r) {
       result = result + parameters[static_cast<std::int64_t>(r) + 1] * parts[r];
     }
@@ -199,13 +199,13 @@ inline DenseCovariance sum_covariance(const std::vector<at::Tensor>& parts) {
 /// all sparse, rows in random order.
 inline Problem sparse_sum_problem(const std::vector<std::int64_t>& sizes,
                                   Random& random) {
-  const at::Tensor order = random_order(sizes, random);
+  const Array order = random_order(sizes, random);
   const std::int64_t n = order.size(0);
-  const std::vector<at::Tensor> parts = {
+  const std::vector<Array> parts = {
       families_matrix(sizes, order, random), families_matrix(sizes, order, random),
       same_label(order.remainder(std::max<std::int64_t>(1, (2 * n + 2) / 3)))};
   std::vector<SumPart> sparse;
-  for (const at::Tensor& part : parts) sparse.emplace_back(compress(part));
+  for (const Array& part : parts) sparse.emplace_back(compress(part));
   return {"sparse sum of three", std::make_shared<RelationshipSum>(sparse),
           sum_covariance(parts), 4, /*is_simplex=*/true};
 }
@@ -219,9 +219,9 @@ inline Problem sum_problem(const std::vector<std::int64_t>& block_sizes,
                   static_cast<std::int64_t>(b));
   }
   const auto n = static_cast<std::int64_t>(labels.size());
-  const at::Tensor factor = normal({n, (n + 1) / 2}, random);
-  const std::vector<at::Tensor> parts = {
-      same_label(whole_numbers(labels)), at::mm(factor, factor.t()) / n,
+  const Array factor = normal({n, (n + 1) / 2}, random);
+  const std::vector<Array> parts = {
+      same_label(whole_numbers(labels)), nd::mm(factor, factor.t()) / n,
       gaussian_time_relationship(uniform({n}, 0, 5, random), 0.7)};
   return {"sum of three",
           std::make_shared<RelationshipSum>(std::vector<SumPart>{
@@ -230,37 +230,50 @@ inline Problem sum_problem(const std::vector<std::int64_t>& block_sizes,
 }
 
 inline Problem unstructured_problem(std::int64_t n) {
-  const at::Tensor places = at::tril_indices(n, n);
-  const auto covariance = [places, n](const at::Tensor& parameters) {
-    const at::Tensor lower =
-        at::zeros({n, n}, at::kDouble).index_put({places[0], places[1]}, parameters);
-    const at::Tensor factor = lower.tril(-1) + at::diag(lower.diagonal().exp());
-    const at::Tensor inverse = at::linalg_inv(factor);
-    return at::mm(inverse, inverse.t());
+  const Array places = nd::tril_indices(n, n);
+  const auto factor = [places, n](const Array& parameters) {
+    const Array lower = nd::zeros({n, n}, nd::kDouble);
+    lower.index_put_({places[0], places[1]}, parameters);
+    return lower.tril(-1) + nd::diag(lower.diagonal().exp());
   };
-  return {"unstructured", std::make_shared<Unstructured>(n), covariance,
-          n * (n + 1) / 2};
+  const auto covariance = [factor](const Array& parameters) {
+    const Array inverse = nd::linalg_inv(factor(parameters));
+    return nd::mm(inverse, inverse.t());
+  };
+  Problem problem{"unstructured", std::make_shared<Unstructured>(n), covariance,
+                  n * (n + 1) / 2};
+  // dC = -(L^-1 dL C) - (L^-1 dL C)', and the diagonal of L is an exponential.
+  problem.chain = [factor, places, n](const Array& parameters, const Array& slopes) {
+    const Array lower = factor(parameters), inverse = nd::linalg_inv(lower);
+    const Array of_factor =
+        -2 * nd::mm(nd::mm(inverse.t(), slopes), nd::mm(inverse, inverse.t()));
+    of_factor.diagonal().mul_(lower.diagonal());
+    return of_factor.flatten().index_select(0, places[0] * n + places[1]);
+  };
+  return problem;
 }
 
 inline Problem independent_problem(std::int64_t n) {
   return {"independent", std::make_shared<Independent>(n),
-          [n](const at::Tensor&) { return at::eye(n, at::kDouble); }, 0};
+          [n](const Array&) { return nd::eye(n, nd::kDouble); }, 0};
 }
 
 /// The same structure with parameters of its own for each of so many columns.
 inline Problem per_latent_problem(const Problem& inner, std::int64_t columns) {
   const auto k = inner.parameter_count;
   const auto covariance = [own = inner.covariance, k,
-                           columns](const at::Tensor& parameters) {
-    std::vector<at::Tensor> matrices;
+                           columns](const Array& parameters) {
+    std::vector<Array> matrices;
     for (std::int64_t j = 0; j < columns; ++j) {
       matrices.push_back(own(parameters.narrow(0, j * k, k)));
     }
-    return at::stack(matrices);
+    return nd::stack(matrices);
   };
-  return {inner.name + ", per latent",
-          std::make_shared<PerLatent>(inner.dependence, columns), covariance,
-          columns * k, inner.is_simplex};
+  Problem problem{inner.name + ", per latent",
+                  std::make_shared<PerLatent>(inner.dependence, columns), covariance,
+                  columns * k, inner.is_simplex};
+  problem.of_column = std::make_shared<Problem>(inner);
+  return problem;
 }
 
 /// Blocks with an effect of each block and of each column, from blocks with
@@ -268,14 +281,14 @@ inline Problem per_latent_problem(const Problem& inner, std::int64_t columns) {
 inline Problem effects_problem(const Problem& blocks, std::int64_t columns) {
   const auto m = blocks.parameter_count;
   const auto covariance = [own = blocks.covariance, m,
-                           columns](const at::Tensor& parameters) {
-    std::vector<at::Tensor> matrices;
+                           columns](const Array& parameters) {
+    std::vector<Array> matrices;
     for (std::int64_t j = 0; j < columns; ++j) {
       matrices.push_back(
           own(m > 0 ? (parameters.narrow(0, 0, m) + parameters[m + j]).sigmoid()
                     : parameters));
     }
-    return at::stack(matrices);
+    return nd::stack(matrices);
   };
   const auto& law = dynamic_cast<const Blocks&>(*blocks.dependence);
   return {"blocks, effects of blocks and latents",
@@ -289,13 +302,13 @@ inline Problem grouped_problem(const Problem& blocks, std::int64_t columns) {
   if (columns > 1) groups.parts.push_back({.positions = 1, .groups = columns / 2});
   const auto k = blocks.parameter_count;
   const auto covariance = [own = blocks.covariance, k,
-                           columns](const at::Tensor& parameters) {
-    std::vector<at::Tensor> matrices;
+                           columns](const Array& parameters) {
+    std::vector<Array> matrices;
     for (std::int64_t j = 0; j < columns; ++j) {
       const auto group = std::max<std::int64_t>(0, j + 1 - (columns + 1) / 2);
       matrices.push_back(own(parameters.narrow(0, group * k, k)));
     }
-    return at::stack(matrices);
+    return nd::stack(matrices);
   };
   const auto count = groups.count();
   const auto& law = dynamic_cast<const Blocks&>(*blocks.dependence);

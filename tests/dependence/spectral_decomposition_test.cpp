@@ -1,42 +1,42 @@
 // Dense decompositions: what they take, what they refuse, and what they give.
 #include "kinflow/dependence/spectral_decomposition.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "kinflow/array/array.h"
 #include "tests/data/helpers.h"
 #include "tests/dependence/problems.h"
 
 namespace kinflow {
 namespace {
 
-at::Tensor random_relationship(std::int64_t rows, std::uint64_t seed) {
+Array random_relationship(std::int64_t rows, std::uint64_t seed) {
   Random random(seed);
-  const at::Tensor factor = at::empty({rows, rows}, at::kDouble);
+  const Array factor = nd::empty({rows, rows}, nd::kDouble);
   for (std::int64_t i = 0; i < factor.numel(); ++i) {
     factor.data_ptr<double>()[i] = random.normal();
   }
-  return at::mm(factor, factor.t()) / static_cast<double>(rows);
+  return nd::mm(factor, factor.t()) / static_cast<double>(rows);
 }
 
 TEST(SpectralDecomposition, GivesBackTheMatrixFromOrthogonalVectors) {
   // More rows than one tile of the check has.
-  const at::Tensor matrix = random_relationship(150, 1);
+  const Array matrix = random_relationship(150, 1);
   const auto parts = decompose_relationship(matrix);
-  const at::Tensor& basis = parts.eigenvectors;
-  const at::Tensor again = at::mm(basis * parts.eigenvalues, basis.t());
+  const Array& basis = parts.eigenvectors;
+  const Array again = nd::mm(basis * parts.eigenvalues, basis.t());
   EXPECT_LT((again - matrix).abs().max().item<double>(), 1e-12);
-  const at::Tensor identity = at::eye(150, at::kDouble);
-  EXPECT_LT((at::mm(basis.t(), basis) - identity).abs().max().item<double>(), 1e-12);
+  const Array identity = nd::eye(150, nd::kDouble);
+  EXPECT_LT((nd::mm(basis.t(), basis) - identity).abs().max().item<double>(), 1e-12);
   EXPECT_TRUE((parts.eigenvalues.diff() >= 0).all().item<bool>());
 }
 
 TEST(SpectralDecomposition, TheWorstPlaceOfALargeMatrixIsNamed) {
-  at::Tensor matrix = random_relationship(150, 2);
+  Array matrix = random_relationship(150, 2);
   matrix[3][140] = 7.0;
   matrix[140][3] = 9.0;
   matrix[99][70] = 0.5;
@@ -45,7 +45,7 @@ TEST(SpectralDecomposition, TheWorstPlaceOfALargeMatrixIsNamed) {
             "[Relationship] expected a symmetric matrix, received 7 in row 4, column "
             "141 and 9 in row 141, column 4");
   for (const auto& [row, column] : {std::pair{20, 130}, std::pair{130, 20}}) {
-    at::Tensor broken = random_relationship(150, 2);
+    Array broken = random_relationship(150, 2);
     broken[row][column] = std::numeric_limits<double>::infinity();
     EXPECT_EQ(
         input_error_of([&] { decompose_relationship(broken); }),
@@ -56,16 +56,16 @@ TEST(SpectralDecomposition, TheWorstPlaceOfALargeMatrixIsNamed) {
 }
 
 TEST(SpectralDecomposition, DefinitenessIsDecidedAsTheDecompositionDoes) {
-  const at::Tensor good = random_relationship(80, 3);
+  const Array good = random_relationship(80, 3);
   const double smallest = decompose_relationship(good).eigenvalues[0].item<double>();
-  const at::Tensor lowered = good - (smallest + 0.01) * at::eye(80, at::kDouble);
+  const Array lowered = good - (smallest + 0.01) * nd::eye(80, nd::kDouble);
   EXPECT_EQ(input_error_of([&] { decompose_relationship(lowered); }),
             "[Relationship] expected a positive semidefinite matrix, received one that "
             "is not positive semidefinite: smallest eigenvalue -0.01");
   // Singular matrices pass, also where rounding makes a Cholesky factor fail.
-  const at::Tensor singular = at::ones({80, 80}, at::kDouble);
-  EXPECT_FALSE(find_indefinite(at::stack({good, singular})));
-  const auto wrong = find_indefinite(at::stack({good, lowered, singular}));
+  const Array singular = nd::ones({80, 80}, nd::kDouble);
+  EXPECT_FALSE(find_indefinite(nd::stack({good, singular})));
+  const auto wrong = find_indefinite(nd::stack({good, lowered, singular}));
   ASSERT_TRUE(wrong);
   EXPECT_EQ(wrong->place, 1);
   EXPECT_NEAR(wrong->eigenvalue, -0.01, 1e-12);
@@ -89,7 +89,7 @@ TEST(SpectralDecomposition, WhatCannotFitIsRefusedWithWhatNeedsLess) {
             "32767" +
                 advice);
   // No memory is spent on a view that repeats one number.
-  const at::Tensor huge = at::ones({1, 1}, at::kDouble).expand({32'767, 32'767});
+  const Array huge = nd::ones({1, 1}, nd::kDouble).expand({32'767, 32'767});
   EXPECT_EQ(input_error_of([&] { check_relationship(huge); }),
             "[Relationship] expected at most 32,766 rows in a dense matrix, received "
             "32767" +

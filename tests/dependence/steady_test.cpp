@@ -5,7 +5,7 @@
 namespace kinflow {
 namespace {
 
-// More blocks than LibTorch gives to one thread.
+// More blocks than a loop over them gives to one thread.
 constexpr std::int64_t kBlocks = 40000;
 
 class Steady : public testing::Test {
@@ -13,9 +13,9 @@ class Steady : public testing::Test {
   ~Steady() override { set_threads(1); }
 
   Random random_{3};
-  Blocks law_{at::arange(2 * kBlocks).div(2, "floor")};
-  at::Tensor parameters_ = oracle::uniform({3, kBlocks}, 0.01, 0.99, random_);
-  at::Tensor latents_ = oracle::normal({3, 2 * kBlocks, 1}, random_);
+  Blocks law_{nd::arange(2 * kBlocks).floor_divide(2)};
+  Array parameters_ = oracle::uniform({3, kBlocks}, 0.01, 0.99, random_);
+  Array latents_ = oracle::normal({3, 2 * kBlocks, 1}, random_);
 };
 
 TEST_F(Steady, ThreadsDoNotChangeAnyBitOfLargeBlocks) {
@@ -29,25 +29,25 @@ TEST_F(Steady, ThreadsDoNotChangeAnyBitOfLargeBlocks) {
     const auto shares = law_.from_unconstrained(latents.select(2, 0));
     for (const std::int64_t threads : {2, 3}) {
       set_threads(threads);
-      EXPECT_TRUE(at::equal(log_det, law_.log_det(parameters))) << r;
-      EXPECT_TRUE(at::equal(quadratic, law_.quadratic(parameters, latents))) << r;
-      EXPECT_TRUE(at::equal(logits, law_.to_unconstrained(parameters))) << r;
-      EXPECT_TRUE(at::equal(shares, law_.from_unconstrained(latents.select(2, 0))));
+      EXPECT_TRUE(nd::equal(log_det, law_.log_det(parameters))) << r;
+      EXPECT_TRUE(nd::equal(quadratic, law_.quadratic(parameters, latents))) << r;
+      EXPECT_TRUE(nd::equal(logits, law_.to_unconstrained(parameters))) << r;
+      EXPECT_TRUE(nd::equal(shares, law_.from_unconstrained(latents.select(2, 0))));
     }
   }
 }
 
-// LibTorch takes numbers in vectors: a number's place in them must not matter.
+// Loops take several numbers at a time: a number's place in them must not matter.
 TEST_F(Steady, OtherReplicasDoNotChangeAnyBitOfBlocks) {
   for (std::int64_t count = 1; count < 40; ++count) {
-    const Blocks law(at::arange(2 * count).div(2, "floor"));
+    const Blocks law(nd::arange(2 * count).floor_divide(2));
     const auto parameters = parameters_.narrow(1, 0, count).contiguous();
     const auto latents = latents_.narrow(1, 0, 2 * count).contiguous();
     const auto logits = latents.select(2, 0).contiguous();
     for (std::int64_t r = 0; r < 3; ++r) {
       const auto own = parameters.narrow(0, r, 1), rows = latents.narrow(0, r, 1);
-      const auto expect_same = [&](const at::Tensor& of_all, const at::Tensor& alone) {
-        EXPECT_TRUE(at::equal(of_all.narrow(0, r, 1), alone)) << count << " blocks";
+      const auto expect_same = [&](const Array& of_all, const Array& alone) {
+        EXPECT_TRUE(nd::equal(of_all.narrow(0, r, 1), alone)) << count << " blocks";
       };
       expect_same(law.log_det(parameters), law.log_det(own));
       expect_same(law.quadratic(parameters, latents), law.quadratic(own, rows));

@@ -16,7 +16,7 @@ using oracle::Problem;
 TEST(Structures, LogDetMatchesDenseCovariance) {
   for (const Problem& problem : oracle::random_problems()) {
     expect_near(problem.dependence->log_det(problem.parameters),
-                at::logdet(problem.covariances()).mean(1), oracle::kTolerance,
+                nd::logdet(problem.covariances()).mean(1), oracle::kTolerance,
                 problem.text());
   }
 }
@@ -41,7 +41,7 @@ TEST(Structures, PrecisionTimesMatchesDenseInverse) {
 
 TEST(Structures, QuadraticMatchesDenseInverse) {
   for (const Problem& problem : oracle::random_problems()) {
-    const at::Tensor expected =
+    const Array expected =
         (problem.latents * problem.precision_times(problem.latents)).sum({1, 2});
     expect_near(problem.dependence->quadratic(problem.parameters, problem.latents),
                 expected, oracle::kTolerance, problem.text());
@@ -50,7 +50,7 @@ TEST(Structures, QuadraticMatchesDenseInverse) {
 
 TEST(Structures, LogDensityMatchesTheNormalDensityOfEachColumn) {
   for (const Problem& problem : oracle::random_problems()) {
-    std::vector<at::Tensor> expected;
+    std::vector<Array> expected;
     for (std::int64_t r = 0; r < problem.replicas(); ++r) {
       const double numbers = static_cast<double>(problem.rows() * problem.columns());
       expected.push_back(-0.5 * numbers * std::log(2 * std::numbers::pi) -
@@ -58,11 +58,11 @@ TEST(Structures, LogDensityMatchesTheNormalDensityOfEachColumn) {
                                            problem.latents[r]));
     }
     expect_near(problem.dependence->log_density(problem.parameters, problem.latents),
-                at::stack(expected), oracle::kTolerance, problem.text());
+                nd::stack(expected), oracle::kTolerance, problem.text());
   }
 }
 
-TEST(Structures, ParameterGradientMatchesAutogradThroughTheDenseObjective) {
+TEST(Structures, ParameterGradientMatchesTheDerivativeOfTheDenseObjective) {
   for (const Problem& problem : oracle::random_problems()) {
     expect_near(
         problem.dependence->parameter_gradient(problem.parameters, problem.latents),
@@ -73,7 +73,7 @@ TEST(Structures, ParameterGradientMatchesAutogradThroughTheDenseObjective) {
 TEST(Structures, UnconstrainedParametersComeBack) {
   for (const Problem& problem : oracle::random_problems()) {
     const Dependence& dependence = *problem.dependence;
-    const at::Tensor unconstrained = dependence.to_unconstrained(problem.parameters);
+    const Array unconstrained = dependence.to_unconstrained(problem.parameters);
     expect_near(dependence.from_unconstrained(unconstrained), problem.parameters, 1e-14,
                 problem.text());
   }
@@ -83,12 +83,12 @@ TEST(Structures, UnconstrainedParametersStayInsideTheirRange) {
   const Blocks blocks(oracle::whole_numbers({0, 0}));
   for (const double far : {-1e4, -50.0, 50.0, 1e4}) {
     const double parameter =
-        blocks.from_unconstrained(at::full({1, 1}, far, at::kDouble)).item<double>();
+        blocks.from_unconstrained(nd::full({1, 1}, far, nd::kDouble)).item<double>();
     EXPECT_GE(parameter, 1e-9);
     EXPECT_LE(parameter, 1 - 1e-9);
   }
   for (const double edge : {0.0, 1.0}) {
-    const at::Tensor parameter = at::full({1, 1}, edge, at::kDouble);
+    const Array parameter = nd::full({1, 1}, edge, nd::kDouble);
     EXPECT_TRUE(blocks.to_unconstrained(parameter).isfinite().item<bool>());
   }
 }
@@ -96,22 +96,22 @@ TEST(Structures, UnconstrainedParametersStayInsideTheirRange) {
 TEST(Structures, UnconstrainedGradientMatchesFiniteDifferences) {
   for (const Problem& problem : oracle::random_problems()) {
     const Dependence& dependence = *problem.dependence;
-    const at::Tensor start = dependence.to_unconstrained(problem.parameters);
-    const auto objective_at = [&](const at::Tensor& unconstrained) {
+    const Array start = dependence.to_unconstrained(problem.parameters);
+    const auto objective_at = [&](const Array& unconstrained) {
       return dependence.objective(dependence.from_unconstrained(unconstrained),
                                   problem.latents);
     };
-    at::Tensor expected = at::zeros_like(problem.parameters);
+    Array expected = nd::zeros_like(problem.parameters);
     for (std::int64_t k = 0; k < problem.parameter_count; ++k) {
-      at::Tensor step = at::zeros_like(start);
+      Array step = nd::zeros_like(start);
       step.select(1, k).fill_(1e-3);
       // Central differences of order 4.
-      const at::Tensor difference =
+      const Array difference =
           8 * (objective_at(start + step) - objective_at(start - step)) -
           (objective_at(start + 2 * step) - objective_at(start - 2 * step));
       expected.select(1, k).copy_(difference / 12e-3);
     }
-    const at::Tensor actual = dependence.unconstrained_gradient(
+    const Array actual = dependence.unconstrained_gradient(
         problem.parameters,
         dependence.parameter_gradient(problem.parameters, problem.latents));
     expect_near(actual, expected, 1e-8, problem.text());
@@ -122,11 +122,10 @@ TEST(Structures, PriorPullsTowardsTheMiddleOfTheRange) {
   for (const Problem& problem : oracle::random_problems()) {
     if (problem.parameter_count == 0) continue;
     const Dependence& dependence = *problem.dependence;
-    const at::Tensor gradient =
-        dependence.unconstrained_prior_gradient(problem.parameters);
+    const Array gradient = dependence.unconstrained_prior_gradient(problem.parameters);
     EXPECT_EQ(gradient.sizes(), problem.parameters.sizes()) << problem.text();
-    const at::Tensor middle = dependence.default_parameters().unsqueeze(0);
-    expect_near(dependence.unconstrained_prior_gradient(middle), at::zeros_like(middle),
+    const Array middle = dependence.default_parameters().unsqueeze(0);
+    expect_near(dependence.unconstrained_prior_gradient(middle), nd::zeros_like(middle),
                 1e-12, problem.text());
   }
 }
@@ -136,18 +135,18 @@ TEST(Structures, PriorObjectiveHasThePriorGradient) {
     // The law of pooled correlations moves with them, and is held in the gradient.
     if (problem.name == "blocks, pooled") continue;
     const Dependence& dependence = *problem.dependence;
-    const at::Tensor start = dependence.to_unconstrained(problem.parameters);
-    const auto prior_at = [&](const at::Tensor& unconstrained) {
+    const Array start = dependence.to_unconstrained(problem.parameters);
+    const auto prior_at = [&](const Array& unconstrained) {
       return dependence.prior_objective(dependence.from_unconstrained(unconstrained));
     };
-    at::Tensor expected = at::zeros_like(problem.parameters);
+    Array expected = nd::zeros_like(problem.parameters);
     for (std::int64_t k = 0; k < problem.parameter_count; ++k) {
-      at::Tensor step = at::zeros_like(start);
+      Array step = nd::zeros_like(start);
       step.select(1, k).fill_(1e-4);
       expected.select(1, k).copy_((prior_at(start + step) - prior_at(start - step)) /
                                   2e-4);
     }
-    EXPECT_EQ(prior_at(start).sizes(), at::IntArrayRef({problem.replicas()}));
+    EXPECT_EQ(prior_at(start).sizes(), nd::IntArrayRef({problem.replicas()}));
     expect_near(dependence.unconstrained_prior_gradient(problem.parameters), expected,
                 1e-7, problem.text());
   }
@@ -156,22 +155,22 @@ TEST(Structures, PriorObjectiveHasThePriorGradient) {
 TEST(Structures, DefaultParametersLieInsideTheirRange) {
   for (const Problem& problem : oracle::random_problems()) {
     const Dependence& dependence = *problem.dependence;
-    const at::Tensor start = dependence.default_parameters().unsqueeze(0);
+    const Array start = dependence.default_parameters().unsqueeze(0);
     EXPECT_EQ(start.size(1), problem.parameter_count) << problem.text();
     expect_near(dependence.from_unconstrained(dependence.to_unconstrained(start)),
                 start, 1e-14, problem.text());
-    EXPECT_TRUE(at::isfinite(dependence.log_det(start)).item<bool>()) << problem.text();
+    EXPECT_TRUE(nd::isfinite(dependence.log_det(start)).item<bool>()) << problem.text();
   }
 }
 
 TEST(Structures, Float32LatentsAreComputedInFloat64) {
   for (const Problem& problem : oracle::random_problems()) {
     const Dependence& dependence = *problem.dependence;
-    const at::Tensor single = problem.latents.to(at::kFloat);
-    const at::Tensor rounded = single.to(at::kDouble);
-    const at::Tensor& parameters = problem.parameters;
-    const at::Tensor rows = at::arange(problem.rows(), at::kLong).flip(0);
-    const auto expect_same = [&](const at::Tensor& actual, const at::Tensor& expected) {
+    const Array single = problem.latents.to(nd::kFloat);
+    const Array rounded = single.to(nd::kDouble);
+    const Array& parameters = problem.parameters;
+    const Array rows = nd::arange(problem.rows(), nd::kLong).flip(0);
+    const auto expect_same = [&](const Array& actual, const Array& expected) {
       expect_near(actual, expected, 1e-14, problem.text());
     };
     expect_same(dependence.log_density(parameters, single),
@@ -184,7 +183,7 @@ TEST(Structures, Float32LatentsAreComputedInFloat64) {
                 dependence.pairs_rows(parameters, rows, rounded));
     const auto memory = dependence.make_memory();
     memory->reset(single);
-    EXPECT_EQ(memory->latents().scalar_type(), at::kFloat);
+    EXPECT_EQ(memory->latents().scalar_type(), nd::kFloat);
     expect_same(memory->precision_rows(parameters, rows),
                 dependence.precision_times(parameters, rounded).index_select(1, rows));
   }
@@ -193,12 +192,12 @@ TEST(Structures, Float32LatentsAreComputedInFloat64) {
 TEST(Structures, ExtremeParametersGiveFiniteResults) {
   for (const Problem& problem : oracle::random_problems()) {
     const Dependence& dependence = *problem.dependence;
-    const at::Tensor rows = at::arange(problem.rows(), at::kLong);
+    const Array rows = nd::arange(problem.rows(), nd::kLong);
     for (const double extreme : {1e-9, 1e-6, 1 - 1e-9}) {
-      const at::Tensor parameters = at::full_like(problem.parameters, extreme);
+      const Array parameters = nd::full_like(problem.parameters, extreme);
       const auto memory = dependence.make_memory();
       memory->reset(problem.latents);
-      for (const at::Tensor& result :
+      for (const Array& result :
            {dependence.log_density(parameters, problem.latents),
             dependence.precision_times(parameters, problem.latents),
             dependence.parameter_gradient(parameters, problem.latents),
@@ -218,14 +217,14 @@ TEST(Structures, WrongShapesAreRefused) {
   for (const Problem& problem :
        oracle::problems_of_every_structure({3, 1, 2}, 2, 2, /*seed=*/3)) {
     const Dependence& dependence = *problem.dependence;
-    const at::Tensor more_parameters =
-        at::full({2, problem.parameter_count + 1}, 0.5, at::kDouble);
+    const Array more_parameters =
+        nd::full({2, problem.parameter_count + 1}, 0.5, nd::kDouble);
     EXPECT_THROW(dependence.log_det(more_parameters), InputError);
     EXPECT_THROW(dependence.covariance(problem.parameters), InputError);
     EXPECT_THROW(
         dependence.quadratic(problem.parameters.narrow(0, 0, 1), problem.latents),
         InputError);
-    const at::Tensor fewer_rows = problem.latents.narrow(1, 0, 5);
+    const Array fewer_rows = problem.latents.narrow(1, 0, 5);
     EXPECT_THROW(dependence.log_density(problem.parameters, fewer_rows), InputError);
     EXPECT_THROW(dependence.parameter_gradient(problem.parameters, fewer_rows),
                  InputError);
@@ -237,17 +236,17 @@ TEST(Structures, WrongShapesAreRefused) {
 }
 
 TEST(Structures, ResultsOnAGpuMatchTheCpu) {
-  if (!at::hasCUDA()) GTEST_SKIP() << "no CUDA device";
+  if (!nd::hasCUDA()) GTEST_SKIP() << "no CUDA device";
   Random random(5);
   const std::int64_t n = 31;
-  const at::Tensor labels = at::arange(n, at::kLong).remainder(7);
-  const at::Tensor factor = oracle::normal({n, n}, random);
-  const at::Tensor relationship = at::mm(factor, factor.t()) / n;
-  const at::Tensor latents = oracle::normal({3, n, 2}, random);
-  const at::Tensor batch = oracle::whole_numbers({4, 30, 11, 18, 2});
-  const at::Tensor fresh = oracle::normal({3, 5, 2}, random);
-  const auto results = [&](at::Device device) {
-    std::vector<at::Tensor> all;
+  const Array labels = nd::arange(n, nd::kLong).remainder(7);
+  const Array factor = oracle::normal({n, n}, random);
+  const Array relationship = nd::mm(factor, factor.t()) / n;
+  const Array latents = oracle::normal({3, n, 2}, random);
+  const Array batch = oracle::whole_numbers({4, 30, 11, 18, 2});
+  const Array fresh = oracle::normal({3, 5, 2}, random);
+  const auto results = [&](nd::Device device) {
+    std::vector<Array> all;
     const Blocks blocks(labels.to(device));
     const Relationship related(relationship.to(device));
     const Independent independent(n);
@@ -267,10 +266,10 @@ TEST(Structures, ResultsOnAGpuMatchTheCpu) {
     for (const Dependence* dependence : std::initializer_list<const Dependence*>{
              &blocks, &related, &independent, &low_rank, &families, &time, &sum,
              &sparse_sum, &gaussian_time, &unstructured, &iterative}) {
-      const at::Tensor parameters =
-          at::full({3, dependence->parameter_count()}, 0.4, at::kDouble).to(device);
-      const at::Tensor u = latents.to(device), rows = batch.to(device);
-      const at::Tensor batch_u = fresh.to(device);
+      const Array parameters =
+          nd::full({3, dependence->parameter_count()}, 0.4, nd::kDouble).to(device);
+      const Array u = latents.to(device), rows = batch.to(device);
+      const Array batch_u = fresh.to(device);
       const auto memory = dependence->make_memory();
       memory->reset(u);
       memory->update(rows, batch_u);
@@ -290,8 +289,8 @@ TEST(Structures, ResultsOnAGpuMatchTheCpu) {
     }
     return all;
   };
-  const auto on_cpu = results(at::kCPU);
-  const auto on_gpu = results(at::Device(at::kCUDA, 0));
+  const auto on_cpu = results(nd::kCPU);
+  const auto on_gpu = results(nd::Device(nd::kCUDA, 0));
   for (std::size_t i = 0; i < on_cpu.size(); ++i) {
     expect_near(on_gpu[i].cpu(), on_cpu[i], 1e-9, "result " + std::to_string(i));
   }

@@ -10,29 +10,29 @@ namespace {
 
 using oracle::expect_near;
 
-at::Tensor some_relationship(std::int64_t n, Random& random) {
-  const at::Tensor factor = oracle::normal({n, n}, random);
-  return at::mm(factor, factor.t()) / n;
+Array some_relationship(std::int64_t n, Random& random) {
+  const Array factor = oracle::normal({n, n}, random);
+  return nd::mm(factor, factor.t()) / n;
 }
 
 /// With weights that add up to 1 a sum of one matrix is the law of that matrix alone.
 void expect_sum_of_one(const RelationshipSum& sum, const Dependence& alone,
                        Random& random) {
-  const at::Tensor share = oracle::uniform({3, 1}, 0.05, 0.95, random);
-  const at::Tensor weights = at::cat({share, 1 - share}, 1);
-  const at::Tensor latents = oracle::normal({3, alone.rows(), 2}, random);
+  const Array share = oracle::uniform({3, 1}, 0.05, 0.95, random);
+  const Array weights = nd::cat({share, 1 - share}, 1);
+  const Array latents = oracle::normal({3, alone.rows(), 2}, random);
   expect_near(sum.log_density(weights, latents), alone.log_density(share, latents),
               1e-12, "log density");
   expect_near(sum.precision_times(weights, latents),
               alone.precision_times(share, latents), 1e-11, "C^-1 U");
-  const at::Tensor gradient = sum.parameter_gradient(weights, latents);
+  const Array gradient = sum.parameter_gradient(weights, latents);
   expect_near(gradient.narrow(1, 0, 1) - gradient.narrow(1, 1, 1),
               alone.parameter_gradient(share, latents), 1e-11, "gradient");
 }
 
 TEST(RelationshipSum, OfOneMatrixIsTheRelationship) {
   Random random(101);
-  const at::Tensor matrix = some_relationship(25, random);
+  const Array matrix = some_relationship(25, random);
   const RelationshipSum sum({matrix});
   const Relationship alone(matrix);
   expect_sum_of_one(sum, alone, random);
@@ -40,13 +40,13 @@ TEST(RelationshipSum, OfOneMatrixIsTheRelationship) {
 
 TEST(RelationshipSum, WithOneWeightAtZeroIsTheSumOfTheOthers) {
   Random random(102);
-  const at::Tensor first = some_relationship(20, random);
-  const at::Tensor second = some_relationship(20, random);
+  const Array first = some_relationship(20, random);
+  const Array second = some_relationship(20, random);
   const RelationshipSum both({first, second});
   const RelationshipSum one({first});
-  const at::Tensor latents = oracle::normal({1, 20, 2}, random);
-  const at::Tensor weights = at::tensor({0.3, 0.7, 0.0}, at::kDouble).unsqueeze(0);
-  const at::Tensor fewer = weights.narrow(1, 0, 2);
+  const Array latents = oracle::normal({1, 20, 2}, random);
+  const Array weights = nd::tensor({0.3, 0.7, 0.0}, nd::kDouble).unsqueeze(0);
+  const Array fewer = weights.narrow(1, 0, 2);
   expect_near(both.log_density(weights, latents), one.log_density(fewer, latents),
               1e-13, "log density");
   expect_near(both.parameter_gradient(weights, latents).narrow(1, 0, 2),
@@ -55,16 +55,16 @@ TEST(RelationshipSum, WithOneWeightAtZeroIsTheSumOfTheOthers) {
 
 TEST(RelationshipSum, OfBlocksIsTheBlocksStructure) {
   Random random(103);
-  const at::Tensor labels = oracle::whole_numbers({0, 0, 1, 1, 1, 2, 0});
+  const Array labels = oracle::whole_numbers({0, 0, 1, 1, 1, 2, 0});
   const RelationshipSum sum({block_rows(labels)});
   EXPECT_EQ(sum.component_count(), 3);
   const Blocks blocks(labels, {.correlation = BlockCorrelation::shared});
-  const at::Tensor latents = oracle::normal({1, 7, 2}, random);
-  const at::Tensor correlation = at::full({1, 1}, 0.35, at::kDouble);
-  const at::Tensor weights = at::cat({1 - correlation, correlation}, 1);
+  const Array latents = oracle::normal({1, 7, 2}, random);
+  const Array correlation = nd::full({1, 1}, 0.35, nd::kDouble);
+  const Array weights = nd::cat({1 - correlation, correlation}, 1);
   expect_near(sum.log_density(weights, latents),
               blocks.log_density(correlation, latents), 1e-13, "log density");
-  const at::Tensor gradient = sum.parameter_gradient(weights, latents);
+  const Array gradient = sum.parameter_gradient(weights, latents);
   expect_near(gradient.narrow(1, 1, 1) - gradient.narrow(1, 0, 1),
               blocks.parameter_gradient(correlation, latents), 1e-12, "gradient");
 }
@@ -84,20 +84,20 @@ TEST(RelationshipSum, OfOneSparseMatrixIsTheFamilies) {
 TEST(RelationshipSum, OfSparseMatricesEqualsThatOfTheSameDenseOnes) {
   Random random(105);
   const std::vector<std::int64_t> sizes = {3, 1, 5, 3, 2, 1, 3};
-  const at::Tensor order = oracle::random_order(sizes, random);
-  const at::Tensor first = oracle::families_matrix(sizes, order, random);
-  const at::Tensor second = oracle::families_matrix(sizes, order, random);
+  const Array order = oracle::random_order(sizes, random);
+  const Array first = oracle::families_matrix(sizes, order, random);
+  const Array second = oracle::families_matrix(sizes, order, random);
   const RelationshipSum dense({first, second});
   const RelationshipSum sparse({oracle::compress(first), oracle::compress(second)});
   const RelationshipSum mixed({first, oracle::compress(second)});
   EXPECT_EQ(dense.component_count(), 1);
   EXPECT_EQ(sparse.component_count(), 7);
   EXPECT_EQ(mixed.component_count(), 1);
-  const at::Tensor weights =
-      at::tensor({0.2, 0.5, 0.3, 0.6, 0.1, 0.3}, at::kDouble).view({2, 3});
-  const at::Tensor latents = oracle::normal({2, 18, 2}, random);
-  const at::Tensor rows = oracle::whole_numbers({17, 2, 3, 11, 6, 5});
-  const at::Tensor batch = latents.index_select(1, rows);
+  const Array weights =
+      nd::tensor({0.2, 0.5, 0.3, 0.6, 0.1, 0.3}, nd::kDouble).view({2, 3});
+  const Array latents = oracle::normal({2, 18, 2}, random);
+  const Array rows = oracle::whole_numbers({17, 2, 3, 11, 6, 5});
+  const Array batch = latents.index_select(1, rows);
   for (const RelationshipSum* other : {&sparse, &mixed}) {
     expect_near(other->log_density(weights, latents),
                 dense.log_density(weights, latents), 1e-12, "log density");
@@ -118,22 +118,22 @@ TEST(RelationshipSum, OfSparseMatricesEqualsThatOfTheSameDenseOnes) {
 TEST(RelationshipSum, OfSparseMatricesTakesMoreRowsThanOneDenseMatrixCould) {
   // 100,000 x 100,000 numbers would need 80 gigabytes.
   const std::int64_t n = 100000;
-  const at::Tensor row = at::arange(n, at::kLong);
+  const Array row = nd::arange(n, nd::kLong);
   const RelationshipSum sum(
       {block_rows(row.floor_divide(4)), block_rows(row.floor_divide(2))});
   EXPECT_EQ(sum.component_count(), n / 4);
   Random random(106);
-  const at::Tensor weights = at::tensor({0.5, 0.2, 0.3}, at::kDouble).unsqueeze(0);
-  const at::Tensor latents = sum.sample(weights[0], 1, random).unsqueeze(0);
+  const Array weights = nd::tensor({0.5, 0.2, 0.3}, nd::kDouble).unsqueeze(0);
+  const Array latents = sum.sample(weights[0], 1, random).unsqueeze(0);
   // The four rows of every family: 0.5 I + 0.2 + 0.3 for pairs.
-  const at::Tensor family = 0.5 * at::eye(4, at::kDouble) + 0.2 +
-                            0.3 * oracle::same_label(at::arange(4).floor_divide(2));
-  expect_near(sum.log_det(weights), (n / 4) * at::logdet(family).unsqueeze(0), 1e-12,
+  const Array family = 0.5 * nd::eye(4, nd::kDouble) + 0.2 +
+                       0.3 * oracle::same_label(nd::arange(4).floor_divide(2));
+  expect_near(sum.log_det(weights), (n / 4) * nd::logdet(family).unsqueeze(0), 1e-12,
               "log det");
-  const at::Tensor by_family = latents.view({n / 4, 4});
+  const Array by_family = latents.view({n / 4, 4});
   expect_near(sum.precision_times(weights, latents).view({n / 4, 4}),
-              at::mm(by_family, at::linalg_inv(family)), 1e-11, "C^-1 U");
-  const at::Tensor odd = row.index_select(0, at::nonzero(row % 2).squeeze(1));
+              nd::mm(by_family, nd::linalg_inv(family)), 1e-11, "C^-1 U");
+  const Array odd = row.index_select(0, nd::nonzero(row % 2).squeeze(1));
   const ConditionalRows law =
       sum.condition_rows(weights[0], odd, latents[0].index_select(0, odd));
   EXPECT_EQ(law.rows.size(0), n / 2);
@@ -148,21 +148,21 @@ TEST(RelationshipSum, SaysHowManyRowsAreConnectedWhereTheyAreTooMany) {
       return std::string(error.what());
     }
   };
-  const at::Tensor labels = oracle::whole_numbers({0, 0, 0, 1, 1, 2, 2, 2});
+  const Array labels = oracle::whole_numbers({0, 0, 0, 1, 1, 2, 2, 2});
   EXPECT_EQ(refusal({block_rows(labels)}), "accepted");
   // Rows 2 and 3 join the first two blocks.
-  const at::Tensor bridge = oracle::whole_numbers({0, 1, 2, 2, 3, 4, 5, 6});
+  const Array bridge = oracle::whole_numbers({0, 1, 2, 2, 3, 4, 5, 6});
   EXPECT_NE(refusal({block_rows(labels), block_rows(bridge)}).find("received 5"),
             std::string::npos);
-  EXPECT_NE(refusal({at::eye(8, at::kDouble)}).find("received 8"), std::string::npos);
+  EXPECT_NE(refusal({nd::eye(8, nd::kDouble)}).find("received 8"), std::string::npos);
 }
 
 TEST(RelationshipSum, NamesARowOfAComponentThatIsNotPositiveSemidefinite) {
-  at::Tensor matrix = oracle::same_label(oracle::whole_numbers({0, 0, 1, 2, 1, 2}));
+  Array matrix = oracle::same_label(oracle::whole_numbers({0, 0, 1, 2, 1, 2}));
   matrix[3][5] = matrix[5][3] = -3;
   try {
     RelationshipSum sum(
-        {block_rows(at::arange(6, at::kLong)), oracle::compress(matrix)});
+        {block_rows(nd::arange(6, nd::kLong)), oracle::compress(matrix)});
     FAIL() << "accepted";
   } catch (const InputError& error) {
     const std::string text = error.what();
@@ -174,37 +174,37 @@ TEST(RelationshipSum, NamesARowOfAComponentThatIsNotPositiveSemidefinite) {
 
 TEST(RelationshipSum, TakesPartsThatLeaveRowsOut) {
   // The second part has nothing in row 2, not even on the diagonal.
-  at::Tensor second = oracle::same_label(oracle::whole_numbers({0, 0, 1}));
+  Array second = oracle::same_label(oracle::whole_numbers({0, 0, 1}));
   second[2][2] = 0;
   const RelationshipSum sum(
       {block_rows(oracle::whole_numbers({0, 1, 1})), oracle::compress(second)});
-  const at::Tensor weights = at::tensor({0.2, 0.3, 0.5}, at::kDouble);
+  const Array weights = nd::tensor({0.2, 0.3, 0.5}, nd::kDouble);
   expect_near(sum.covariance(weights)[0],
-              0.2 * at::eye(3, at::kDouble) +
+              0.2 * nd::eye(3, nd::kDouble) +
                   0.3 * oracle::same_label(oracle::whole_numbers({0, 1, 1})) +
                   0.5 * second,
               1e-15, "C");
 }
 
 TEST(BlockRows, AreOneWhereLabelsAreEqual) {
-  const at::Tensor labels = oracle::whole_numbers({4, -1, 4, 7, -1});
+  const Array labels = oracle::whole_numbers({4, -1, 4, 7, -1});
   const CompressedRows rows = block_rows(labels);
   const CompressedRows expected = oracle::compress(oracle::same_label(labels));
   EXPECT_EQ(rows.row_starts, expected.row_starts);
   EXPECT_EQ(rows.columns, expected.columns);
   EXPECT_EQ(rows.values, expected.values);
-  EXPECT_THROW(block_rows(at::zeros({2, 2}, at::kLong)), InputError);
-  EXPECT_THROW(block_rows(at::zeros({8001}, at::kLong)), InputError);
+  EXPECT_THROW(block_rows(nd::zeros({2, 2}, nd::kLong)), InputError);
+  EXPECT_THROW(block_rows(nd::zeros({8001}, nd::kLong)), InputError);
 }
 
 TEST(GaussianTime, WithItsRateGivenIsTheRelationship) {
   Random random(107);
-  const at::Tensor times = oracle::uniform({30}, 0, 9, random);
+  const Array times = oracle::uniform({30}, 0, 9, random);
   const GaussianTime law(times);
   const Relationship alone(gaussian_time_relationship(times, 0.6));
-  const at::Tensor share = oracle::uniform({2, 1}, 0.1, 0.9, random);
-  const at::Tensor parameters = at::cat({share, at::full_like(share, 0.6)}, 1);
-  const at::Tensor latents = oracle::normal({2, 30, 3}, random);
+  const Array share = oracle::uniform({2, 1}, 0.1, 0.9, random);
+  const Array parameters = nd::cat({share, nd::full_like(share, 0.6)}, 1);
+  const Array latents = oracle::normal({2, 30, 3}, random);
   expect_near(law.log_density(parameters, latents), alone.log_density(share, latents),
               1e-12, "log density");
   expect_near(law.parameter_gradient(parameters, latents).narrow(1, 0, 1),
@@ -213,40 +213,40 @@ TEST(GaussianTime, WithItsRateGivenIsTheRelationship) {
 
 TEST(GaussianTime, StartsWhereAUnitOfTimeDoesNotMatter) {
   Random random(108);
-  const at::Tensor times = oracle::uniform({20}, 0, 9, random);
+  const Array times = oracle::uniform({20}, 0, 9, random);
   const GaussianTime hours(times), minutes(60 * times);
   expect_near(minutes.covariance(minutes.default_parameters()),
               hours.covariance(hours.default_parameters()), 1e-12, "C");
 }
 
 TEST(GaussianTime, RefusesTimesThatAreNotFiniteOrTooMany) {
-  EXPECT_THROW(GaussianTime(at::full({3}, std::nan(""), at::kDouble)), InputError);
-  EXPECT_THROW(GaussianTime(at::zeros({3, 1}, at::kDouble)), InputError);
-  EXPECT_THROW(GaussianTime(at::zeros({3}, at::kDouble), {.largest_rows = 2}),
+  EXPECT_THROW(GaussianTime(nd::full({3}, std::nan(""), nd::kDouble)), InputError);
+  EXPECT_THROW(GaussianTime(nd::zeros({3, 1}, nd::kDouble)), InputError);
+  EXPECT_THROW(GaussianTime(nd::zeros({3}, nd::kDouble), {.largest_rows = 2}),
                InputError);
 }
 
 TEST(RelationshipSum, WeightsWithoutBoundsLieOnTheSimplex) {
-  const RelationshipSum sum({at::eye(3, at::kDouble), at::ones({3, 3}, at::kDouble)});
-  const at::Tensor weights = sum.from_unconstrained(
-      at::tensor({5.0, -40.0, 1.0, 0.0, 0.0, 0.0}, at::kDouble).view({2, 3}));
+  const RelationshipSum sum({nd::eye(3, nd::kDouble), nd::ones({3, 3}, nd::kDouble)});
+  const Array weights = sum.from_unconstrained(
+      nd::tensor({5.0, -40.0, 1.0, 0.0, 0.0, 0.0}, nd::kDouble).view({2, 3}));
   EXPECT_GE(weights.min().item<double>(), 1e-9);
-  expect_near(weights.sum(1), at::ones({2}, at::kDouble), 1e-8, "sum");
+  expect_near(weights.sum(1), nd::ones({2}, nd::kDouble), 1e-8, "sum");
 }
 
 TEST(RelationshipSum, RefusesMatricesThatDoNotFit) {
-  const at::Tensor matrix = at::eye(3, at::kDouble);
+  const Array matrix = nd::eye(3, nd::kDouble);
   EXPECT_THROW(RelationshipSum({}), InputError);
-  EXPECT_THROW(RelationshipSum({matrix, at::eye(4, at::kDouble)}), InputError);
+  EXPECT_THROW(RelationshipSum({matrix, nd::eye(4, nd::kDouble)}), InputError);
   EXPECT_THROW(RelationshipSum({matrix}, {.largest_component = 2}), InputError);
   EXPECT_THROW(RelationshipSum({-matrix}), InputError);
-  EXPECT_THROW(RelationshipSum({at::ones({2, 3}, at::kDouble)}), InputError);
+  EXPECT_THROW(RelationshipSum({nd::ones({2, 3}, nd::kDouble)}), InputError);
 }
 
 TEST(RelationshipSum, SaysAtWhichWeightsItIsNotPositiveDefinite) {
-  const RelationshipSum sum({at::ones({3, 3}, at::kDouble)});
+  const RelationshipSum sum({nd::ones({3, 3}, nd::kDouble)});
   try {
-    sum.log_det(at::tensor({0.0, 1.0}, at::kDouble).unsqueeze(0));
+    sum.log_det(nd::tensor({0.0, 1.0}, nd::kDouble).unsqueeze(0));
     FAIL() << "accepted";
   } catch (const NumericalError& error) {
     EXPECT_NE(std::string(error.what()).find("0, 1"), std::string::npos);
@@ -256,7 +256,7 @@ TEST(RelationshipSum, SaysAtWhichWeightsItIsNotPositiveDefinite) {
 TEST(Unstructured, WithAllParametersZeroIsIndependent) {
   const Unstructured law(6);
   EXPECT_EQ(law.parameter_count(), 21);
-  expect_near(law.covariance(at::zeros({21}, at::kDouble))[0], at::eye(6, at::kDouble),
+  expect_near(law.covariance(nd::zeros({21}, nd::kDouble))[0], nd::eye(6, nd::kDouble),
               0, "C");
 }
 

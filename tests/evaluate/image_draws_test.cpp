@@ -1,13 +1,16 @@
 // Images drawn from a model.
 #include "kinflow/evaluate/image_draws.h"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "kinflow/array/array.h"
+#include "kinflow/evaluate/frechet.h"
 #include "kinflow/evaluate/image_evaluation.h"
 #include "kinflow/images/prepare_image.h"
+#include "kinflow/images/split_images.h"
+#include "tests/random_arrays.h"
 #include "tests/train/images/small_images.h"
 
 namespace kinflow {
@@ -41,22 +44,22 @@ ImageSet images_of(const std::vector<std::string>& people) {
   return set;
 }
 
-double difference(const at::Tensor& left, const at::Tensor& right) {
-  return (left.to(at::kDouble) - right.to(at::kDouble)).abs().mean().item<double>();
+double difference(const Array& left, const Array& right) {
+  return (left.to(nd::kDouble) - right.to(nd::kDouble)).abs().mean().item<double>();
 }
 
 TEST(ImageDraws, FewerAreTheFirstOfMore) {
   const auto model = model_of();
   const auto five = draw_images(model, {.count = 5, .seed = 2});
-  EXPECT_EQ(five.sizes(), (at::IntArrayRef{5, 1, 8, 8}));
+  EXPECT_EQ(five.sizes(), (nd::IntArrayRef{5, 1, 8, 8}));
   EXPECT_TRUE(
-      at::equal(five.narrow(0, 0, 3), draw_images(model, {.count = 3, .seed = 2})));
-  EXPECT_FALSE(at::equal(five, draw_images(model, {.count = 5, .seed = 3})));
+      nd::equal(five.narrow(0, 0, 3), draw_images(model, {.count = 3, .seed = 2})));
+  EXPECT_FALSE(nd::equal(five, draw_images(model, {.count = 5, .seed = 3})));
 }
 
 TEST(ImageDraws, TemperatureZeroIsOneImage) {
   const auto drawn = draw_images(model_of(), {.count = 4, .temperature = 0});
-  EXPECT_TRUE(at::equal(drawn[0], drawn[3]));
+  EXPECT_TRUE(nd::equal(drawn[0], drawn[3]));
 }
 
 TEST(ImageDraws, ACorrelationNearOneGivesTheKnownImageBack) {
@@ -97,7 +100,7 @@ TEST(ImageDraws, LatentsHaveTheirOwnCorrelations) {
   const auto after =
       image_latents(*model.flow, {.pixels = drawn, .bits = 8}, 4).view({2, 40, 64});
   const auto change =
-      (after - before.unsqueeze(1)).square().mean(at::IntArrayRef{0, 1});
+      (after - before.unsqueeze(1)).square().mean(nd::IntArrayRef{0, 1});
   EXPECT_LT(change.narrow(0, 0, 32).mean().item<double>(),
             0.1 * change.narrow(0, 32, 32).mean().item<double>());
   // A correlation that is given stands for all of them.
@@ -108,12 +111,12 @@ TEST(ImageDraws, LatentsHaveTheirOwnCorrelations) {
 
 TEST(ImageDraws, SpreadBitsAreReadBack) {
   for (std::int64_t bits = 1; bits <= 8; ++bits) {
-    const auto values = at::arange(std::int64_t{1} << bits, at::kByte);
+    const auto values = nd::arange(std::int64_t{1} << bits, nd::kByte);
     const auto spread = spread_to_eight_bits(values, bits);
     EXPECT_EQ(spread[-1].item<std::int64_t>(), 255);
     EXPECT_TRUE(
-        at::equal(at::floor_divide(spread.to(at::kLong), std::int64_t{1} << (8 - bits)),
-                  values.to(at::kLong)))
+        nd::equal(spread.to(nd::kLong).floor_divide(std::int64_t{1} << (8 - bits)),
+                  values.to(nd::kLong)))
         << bits;
   }
 }
@@ -132,6 +135,27 @@ TEST(ImageEvaluation, IndividualsAreOneImageForEachPerson) {
   ASSERT_TRUE(result.scores.distances.has_value());
   EXPECT_EQ(result.scores.distances->generated_images, 40);
   EXPECT_FALSE(evaluate_images(model, set, {}).scores.distances.has_value());
+}
+
+TEST(ImageEvaluation, GivenFeaturesAreComparedInPlaceOfDraws) {
+  const auto model = model_of();
+  const auto set = simulate_images(small_images()).train;
+  const ImageFeatures features{.name = "own",
+                               .real = normal({set.images(), 5}, 1),
+                               .generated = normal({50, 5}, 2)};
+  const auto scores =
+      evaluate_images(model, set, {.seed = 3, .features = &features}).scores;
+  ASSERT_TRUE(scores.distances.has_value());
+  EXPECT_EQ(scores.distances->features, "own");
+  EXPECT_EQ(scores.distances->generated_images, 50);
+  EXPECT_EQ(scores.distances->frechet, image_distances(features).frechet);
+  const auto one_each = nd::tensor(one_image_per_person(set, 3), nd::kLong);
+  ASSERT_EQ(scores.indiv_distances.has_value(), set.people() >= PrdOptions{}.clusters);
+  if (!scores.indiv_distances) return;
+  EXPECT_EQ(scores.indiv_distances->real_images, set.people());
+  EXPECT_EQ(
+      scores.indiv_distances->frechet,
+      frechet_distance(features.real.index_select(0, one_each), features.generated));
 }
 
 }  // namespace

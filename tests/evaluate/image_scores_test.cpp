@@ -1,23 +1,21 @@
 // Scores of a model of images.
 #include "kinflow/evaluate/image_scores.h"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/core/error.h"
+#include "tests/random_arrays.h"
 
 namespace kinflow {
 namespace {
 
-at::Tensor images(std::int64_t n, std::uint64_t seed) {
-  auto generator = at::detail::createCPUGenerator(seed);
-  return at::rand({n, 3, 8, 8}, generator, at::TensorOptions());
-}
+Array images(std::int64_t n, std::uint64_t seed) { return uniform({n, 3, 8, 8}, seed); }
 
 TEST(BitsPerDimension, OfAUniformLawOn8BitImagesIs8) {
   const std::int64_t dimensions = 3 * 32 * 32;
@@ -34,14 +32,14 @@ TEST(BitsPerDimension, OfAnIdealLawIsItsEntropy) {
 }
 
 TEST(ImageLikelihood, IsTheMeanOverImages) {
-  const auto scores = image_likelihood(at::tensor({-10.0, -30.0}, at::kDouble), 12);
+  const auto scores = image_likelihood(nd::tensor({-10.0, -30.0}, nd::kDouble), 12);
   EXPECT_EQ(scores.images, 2);
   EXPECT_DOUBLE_EQ(scores.mean_nll_nats, 20);
   EXPECT_DOUBLE_EQ(scores.bits_per_dimension, 20 / std::numbers::ln2 / 12);
 }
 
 TEST(ImageLikelihood, NamesTheImageWhoseDensityIsNotFinite) {
-  auto density = at::zeros({5}, at::kDouble);
+  auto density = nd::zeros({5}, nd::kDouble);
   density[2] = -std::numeric_limits<double>::infinity();
   try {
     image_likelihood(density, 3);
@@ -49,33 +47,30 @@ TEST(ImageLikelihood, NamesTheImageWhoseDensityIsNotFinite) {
   } catch (const NumericalError& error) {
     EXPECT_NE(std::string(error.what()).find("image 3"), std::string::npos);
   }
-  EXPECT_THROW(image_likelihood(at::zeros({0}), 3), InputError);
-  EXPECT_THROW(image_likelihood(at::zeros({2, 2}), 3), InputError);
+  EXPECT_THROW(image_likelihood(nd::zeros({0}), 3), InputError);
+  EXPECT_THROW(image_likelihood(nd::zeros({2, 2}), 3), InputError);
 }
 
 TEST(ImageDistances, OfTheSameImagesAreZeroAndOneAndGrowWithDifference) {
-  const auto features = built_in_features(at::kCPU);
   const auto real = images(200, 1);
-  const auto own = image_distances(real, real, *features);
+  const auto own = image_distances(built_in_features(real, real));
   EXPECT_EQ(own.features, "kinflow-features-1");
   EXPECT_EQ(own.real_images, 200);
   EXPECT_NEAR(own.frechet, 0, 1e-4);
   EXPECT_NEAR(own.prd.f_8, 1, 1e-6);
   EXPECT_NEAR(own.prd.f_one_8th, 1, 1e-6);
   EXPECT_EQ(own.prd_curve.precision.size(), 1001U);
-  const auto other = image_distances(real, images(150, 2) * 0.5, *features);
+  const auto other = image_distances(built_in_features(real, images(150, 2) * 0.5));
   EXPECT_EQ(other.generated_images, 150);
   EXPECT_GT(other.frechet, 10);
   EXPECT_LT(other.prd.f_8, 0.1);
 }
 
 TEST(ImageDistances, ImagesOfDifferentSizesOrTooFewAreRefused) {
-  const auto features = built_in_features(at::kCPU);
-  EXPECT_THROW(image_distances(images(30, 1), at::rand({30, 3, 8, 9}), *features),
+  EXPECT_THROW(built_in_features(images(30, 1), uniform({30, 3, 8, 9}, 2)), InputError);
+  EXPECT_THROW(built_in_features(images(30, 1), uniform({30, 1, 8, 8}, 2)), InputError);
+  EXPECT_THROW(image_distances(built_in_features(images(30, 1), images(10, 2))),
                InputError);
-  EXPECT_THROW(image_distances(images(30, 1), at::rand({30, 1, 8, 8}), *features),
-               InputError);
-  EXPECT_THROW(image_distances(images(30, 1), images(10, 2), *features), InputError);
 }
 
 }  // namespace

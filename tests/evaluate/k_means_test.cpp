@@ -1,23 +1,23 @@
 // Clusters that are there are found.
 #include "kinflow/evaluate/k_means.h"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
+#include "tests/random_arrays.h"
 
 namespace kinflow {
 namespace {
 
 // 25 clusters of 20 points on a grid, far from the origin.
-at::Tensor grid_of_clusters() {
-  auto generator = at::detail::createCPUGenerator(1);
-  const auto corner = at::arange(500, at::kLong).remainder(25);
+Array grid_of_clusters() {
+  const auto corner = nd::arange(500, nd::kLong).remainder(25);
   const auto center =
-      at::stack({corner.div(5, "floor"), corner.remainder(5)}, 1).to(at::kFloat);
-  return center + 0.02 * at::randn({500, 2}, generator, at::TensorOptions()) + 1000;
+      nd::stack({corner.floor_divide(5), corner.remainder(5)}, 1).to(nd::kFloat);
+  return center + 0.02 * normal({500, 2}, 1) + 1000;
 }
 
 TEST(KMeans, FindsClustersThatAreFarApart) {
@@ -34,12 +34,11 @@ TEST(KMeans, FindsClustersThatAreFarApart) {
 }
 
 TEST(KMeans, SpreadIsTheSumOfSquaredDistancesToTheMeansOfClusters) {
-  auto generator = at::detail::createCPUGenerator(2);
-  const auto points = at::randn({200, 3}, generator, at::TensorOptions());
+  const auto points = normal({200, 3}, 2);
   const auto result = k_means(points, {.clusters = 4});
   double spread = 0;
   for (std::int64_t c = 0; c < 4; ++c) {
-    const auto own = points.index_select(0, at::nonzero(result.cluster == c).flatten());
+    const auto own = points.index_select(0, nd::nonzero(result.cluster == c).flatten());
     ASSERT_GT(own.size(0), 0);
     spread += (own - own.mean(0)).square().sum().item<double>();
   }
@@ -47,8 +46,7 @@ TEST(KMeans, SpreadIsTheSumOfSquaredDistancesToTheMeansOfClusters) {
 }
 
 TEST(KMeans, SeedsAndClusteringsDecideAndMoreStartsAreNeverWorse) {
-  auto generator = at::detail::createCPUGenerator(3);
-  const auto points = at::randn({400, 5}, generator, at::TensorOptions());
+  const auto points = normal({400, 5}, 3);
   const auto run = [&](std::uint64_t seed, std::int64_t clustering,
                        std::int64_t starts) {
     return k_means(points,
@@ -60,12 +58,23 @@ TEST(KMeans, SeedsAndClusteringsDecideAndMoreStartsAreNeverWorse) {
   EXPECT_LE(run(1, 0, 8).spread, run(1, 0, 1).spread);
 }
 
+TEST(KMeans, TheUnitOfPointsDecidesNothing) {
+  const auto points = normal({100, 4}, 4);
+  const auto result = k_means(points);
+  for (const double unit : {1e-30, 1e30}) {
+    const auto other = k_means(points * unit);
+    EXPECT_TRUE(other.cluster.equal(result.cluster)) << unit;
+    EXPECT_NEAR(other.spread / unit / unit, result.spread, 1e-5 * result.spread);
+  }
+}
+
 TEST(KMeans, EqualPointsAndAsManyClustersAsPointsAreNoTrouble) {
-  const auto same = k_means(at::ones({30, 2}), {.clusters = 20});
+  const auto same = k_means(nd::ones({30, 2}), {.clusters = 20});
   EXPECT_EQ(same.spread, 0);
-  const auto distinct = k_means(at::eye(6), {.clusters = 6, .restarts = 1});
+  const auto distinct = k_means(nd::eye(6), {.clusters = 6, .restarts = 1});
   EXPECT_NEAR(distinct.spread, 0, 1e-5);
-  EXPECT_THROW(k_means(at::eye(6), {.clusters = 7}), InputError);
+  EXPECT_THROW(k_means(nd::eye(6), {.clusters = 7}), InputError);
+  EXPECT_THROW(k_means(nd::ones({30, 0})), InputError);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // Scores and draws of a model against dense algebra.
 #include "kinflow/evaluate/likelihood.h"
 
-#include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/dependence/relationship.h"
@@ -17,31 +17,29 @@ namespace kinflow {
 namespace {
 
 Model some_model(const LearnedDependence& dependence) {
-  at::manual_seed(1);
   Model model{.columns = {"a", "b"},
               .context_columns = {},
               .parts = {},
               .dependence = dependence,
               .record = {}};
-  model.parts.push_back({.standardization = {at::tensor({1.0, -2.0}, at::kDouble),
-                                             at::tensor({0.5, 3.0}, at::kDouble)},
+  model.parts.push_back({.standardization = {nd::tensor({1.0, -2.0}, nd::kDouble),
+                                             nd::tensor({0.5, 3.0}, nd::kDouble)},
                          .context_standardization = {},
                          .flow = std::make_unique<Flow>(
                              FlowOptions{.dimension = 2, .hidden = {8}, .bins = 4},
-                             std::vector<std::uint64_t>{1}, at::kDouble)});
-  const c10::NoGradGuard no_grad;
-  model.parts[0].flow->values() += at::randn_like(model.parts[0].flow->values()) * 0.2;
+                             std::vector<std::uint64_t>{1}, nd::kDouble)});
+  model.parts[0].flow->values() +=
+      normal(model.parts[0].flow->values().sizes().vec(), 1) * 0.2;
   return model;
 }
 
 // log p(X) from the dense covariance of the rows' latents.
-double dense_joint(const Model& model, const at::Tensor& data,
-                   const at::Tensor& covariance) {
+double dense_joint(const Model& model, const Array& data, const Array& covariance) {
   const auto result = model.to_latent(data, {});
   const auto& latents = result.latents;
   const double quadratic =
-      (latents * at::linalg_solve(covariance, latents, true)).sum().item<double>();
-  const double log_det = std::get<1>(at::linalg_slogdet(covariance)).item<double>();
+      (latents * nd::linalg_solve(covariance, latents)).sum().item<double>();
+  const double log_det = std::get<1>(nd::linalg_slogdet(covariance)).item<double>();
   return result.log_abs_det.sum().item<double>() - 0.5 * quadratic -
          0.5 * static_cast<double>(data.size(1)) * log_det -
          0.5 * static_cast<double>(data.numel()) * std::log(2 * M_PI);
@@ -51,7 +49,7 @@ TEST(Likelihood, JointOfBlocksUsesTheCorrelationOfEachLabel) {
   const auto model = some_model(kBlocks);
   const auto rows = some_rows({"x", "new", "y", "x", "y", "new"});
   const double typical = (2 * 0.7 + 1 * 0.2) / 3;
-  auto covariance = at::eye(6, at::kDouble);
+  auto covariance = nd::eye(6, nd::kDouble);
   const auto link = [&](std::int64_t i, std::int64_t j, double rho) {
     covariance[i][j] = rho;
     covariance[j][i] = rho;
@@ -64,19 +62,19 @@ TEST(Likelihood, JointOfBlocksUsesTheCorrelationOfEachLabel) {
   EXPECT_NEAR(*result.joint_log_density_nats, dense_joint(model, rows.data, covariance),
               1e-9);
   EXPECT_NEAR(result.mean_nll_nats * 6,
-              -dense_joint(model, rows.data, at::eye(6, at::kDouble)), 1e-9);
+              -dense_joint(model, rows.data, nd::eye(6, nd::kDouble)), 1e-9);
 }
 
 TEST(Likelihood, JointOfARelationshipUsesLambda) {
   const auto model =
       some_model({.kind = DependenceKind::relationship, .parameters = {0.3}});
   const auto rows = some_rows({"", "", "", ""});
-  const auto factor = at::randn({4, 4}, at::kDouble);
+  const auto factor = normal({4, 4}, 2);
   const auto matrix = factor.matmul(factor.t());
-  const auto covariance = 0.3 * at::eye(4, at::kDouble) + 0.7 * matrix;
+  const auto covariance = 0.3 * nd::eye(4, nd::kDouble) + 0.7 * matrix;
   const RowLaws laws = {
       {.law = std::make_unique<Relationship>(matrix),
-       .parameters = at::tensor(model.dependence.parameters, at::kDouble)}};
+       .parameters = nd::tensor(model.dependence.parameters, nd::kDouble)}};
   const auto result = evaluate_likelihood(model, rows, &laws);
   EXPECT_NEAR(*result.joint_log_density_nats, dense_joint(model, rows.data, covariance),
               1e-8);
@@ -94,13 +92,13 @@ TEST(Likelihood, AModelWithoutTheParameterAsksForOne) {
 TEST(Likelihood, RowsGivenObservedOnesFollowTheConditionalLaw) {
   const auto model = some_model(kBlocks);
   const auto observed = some_rows({"x", "y", "x"});
-  const auto rows = some_rows({"x", "new", "y"});
+  const auto rows = some_rows({"x", "new", "y"}, 2);
   const auto both = append_rows(observed, rows);
   const auto laws = laws_of_groups(model, both);
   const auto observed_laws = laws_of_groups(model, observed);
   const auto covariance = laws[0].law->covariance(laws[0].parameters)[0];
   const auto part = [&](const std::vector<std::int64_t>& chosen) {
-    const auto index = at::tensor(chosen, at::kLong);
+    const auto index = nd::tensor(chosen, nd::kLong);
     return dense_joint(model, both.data.index_select(0, index),
                        covariance.index_select(0, index).index_select(1, index));
   };
@@ -124,8 +122,7 @@ TEST(CorrelationError, CountsBlocksOnceAndThoseThatWereNotLearnedAsZero) {
   EXPECT_EQ(correlation_error({}, {}).mean_squared, 0);
 }
 
-double latent_correlation(const Model& model, const at::Tensor& first,
-                          const at::Tensor& second) {
+double latent_correlation(const Model& model, const Array& first, const Array& second) {
   const auto a = model.to_latent(first, {}).latents;
   const auto b = model.to_latent(second, {}).latents;
   return (a * b).mean().item<double>();

@@ -1,12 +1,11 @@
 // Models of several members: densities, conditional laws and draws of the mixture
 // against sums written by hand and dense algebra.
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/independent.h"
@@ -22,7 +21,6 @@ namespace {
 /// A mixture of members with different weights and dependence parameters.
 Model mixture(const LearnedDependence& dependence,
               const std::vector<std::vector<double>>& further_parameters) {
-  at::manual_seed(1);
   Model model{.columns = {"a", "b"},
               .context_columns = {},
               .parts = {},
@@ -30,15 +28,15 @@ Model mixture(const LearnedDependence& dependence,
               .further_parameters = further_parameters,
               .record = {}};
   model.parts.push_back(
-      {.standardization = {at::tensor({1.0, -2.0}, at::kDouble),
-                           at::tensor({0.5, 3.0}, at::kDouble)},
+      {.standardization = {nd::tensor({1.0, -2.0}, nd::kDouble),
+                           nd::tensor({0.5, 3.0}, nd::kDouble)},
        .context_standardization = {},
        .flow = std::make_unique<Flow>(
            FlowOptions{.dimension = 2, .hidden = {8}, .bins = 4, .bound = 4},
-           std::vector<std::uint64_t>(further_parameters.size() + 1, 1), at::kDouble)});
-  const c10::NoGradGuard no_grad;
+           std::vector<std::uint64_t>(further_parameters.size() + 1, 1), nd::kDouble)});
   // Smooth enough for the grid of plane().
-  model.parts[0].flow->values() += at::randn_like(model.parts[0].flow->values()) * 0.15;
+  model.parts[0].flow->values() +=
+      normal(model.parts[0].flow->values().sizes().vec(), 1) * 0.15;
   return model;
 }
 
@@ -49,7 +47,6 @@ Model identical_members(std::int64_t count) {
   auto model =
       mixture(kBlocks, std::vector<std::vector<double>>(
                            static_cast<std::size_t>(count - 1), kBlocks.parameters));
-  const c10::NoGradGuard no_grad;
   model.parts[0].flow->values().copy_(
       model.parts[0].flow->values().narrow(0, 0, 1).clone().expand_as(
           model.parts[0].flow->values()));
@@ -64,10 +61,10 @@ double log_mean_exp(const std::vector<double>& logs) {
 }
 
 /// Of the chosen rows, log p under each member from the dense covariance of all.
-std::vector<double> dense_joints(const Model& model, const at::Tensor& data,
+std::vector<double> dense_joints(const Model& model, const Array& data,
                                  const RowLaws& laws,
                                  const std::vector<std::int64_t>& chosen) {
-  const auto index = at::tensor(chosen, at::kLong);
+  const auto index = nd::tensor(chosen, nd::kLong);
   std::vector<double> joints;
   for (std::int64_t k = 0; k < model.members(); ++k) {
     const auto& own = laws[static_cast<std::size_t>(k)];
@@ -76,30 +73,29 @@ std::vector<double> dense_joints(const Model& model, const at::Tensor& data,
             1, index);
     const auto result = model.member(k).to_latent(data.index_select(0, index), {});
     const auto& u = result.latents;
-    joints.push_back(
-        result.log_abs_det.sum().item<double>() -
-        0.5 * (u * at::linalg_solve(covariance, u, true)).sum().item<double>() -
-        std::get<1>(at::linalg_slogdet(covariance)).item<double>() -
-        static_cast<double>(chosen.size()) * std::log(2 * M_PI));
+    joints.push_back(result.log_abs_det.sum().item<double>() -
+                     0.5 * (u * nd::linalg_solve(covariance, u)).sum().item<double>() -
+                     std::get<1>(nd::linalg_slogdet(covariance)).item<double>() -
+                     static_cast<double>(chosen.size()) * std::log(2 * M_PI));
   }
   return joints;
 }
 
 /// Points of a grid over nearly all of the mass, and the area that each stands for.
-std::pair<at::Tensor, double> plane(std::int64_t side = 1000) {
+std::pair<Array, double> plane(std::int64_t side = 1000) {
   const double half = 6.5;
   const double cell = 2 * half / static_cast<double>(side);
-  const auto axis = at::arange(side, at::kDouble).add(0.5).mul(cell).sub(half);
-  const auto points = at::stack({axis.repeat({side}), axis.repeat_interleave(side)}, 1);
-  return {points * at::tensor({0.5, 3.0}, at::kDouble) +
-              at::tensor({1.0, -2.0}, at::kDouble),
+  const auto axis = nd::arange(side, nd::kDouble).add(0.5).mul(cell).sub(half);
+  const auto points = nd::stack({axis.repeat({side}), axis.repeat_interleave(side)}, 1);
+  return {points * nd::tensor({0.5, 3.0}, nd::kDouble) +
+              nd::tensor({1.0, -2.0}, nd::kDouble),
           cell * cell * 0.5 * 3.0};
 }
 
 TEST(Mixture, DensityIsTheLogarithmOfTheMeanDensityOfItsMembers) {
   const auto model = three_members();
   auto rows = some_rows({"", "", "", "", ""});
-  rows.data[4] = at::tensor({300.0, -4000.0}, at::kDouble);  // exp() alone would be 0
+  rows.data[4] = nd::tensor({300.0, -4000.0}, nd::kDouble);  // exp() alone would be 0
   const auto density = model.row_log_density(rows.data, {});
   const auto scored = evaluate_likelihood(model, rows).row_log_density_nats;
   for (std::int64_t i = 0; i < 5; ++i) {
@@ -124,9 +120,9 @@ TEST(Mixture, OfIdenticalMembersIsOneMember) {
   const auto model = identical_members(4);
   const auto one = model.member(2);
   const auto observed = some_rows({"x", "y", "x"});
-  const auto rows = some_rows({"x", "new", "y"});
+  const auto rows = some_rows({"x", "new", "y"}, 2);
   const auto both = append_rows(observed, rows);
-  EXPECT_TRUE(at::allclose(model.row_log_density(rows.data, {}),
+  EXPECT_TRUE(nd::allclose(model.row_log_density(rows.data, {}),
                            one.row_log_density(rows.data, {}), 0, 1e-12));
   const auto score = [&](const Model& scored) {
     const auto laws = laws_of_groups(scored, both);
@@ -158,7 +154,7 @@ TEST(Mixture, JointDensityOfEveryBlockIsTheMeanOfTheMembersJointDensities) {
 TEST(Mixture, RowsGivenObservedOnesFollowTheConditionalLaw) {
   const auto model = three_members();
   const auto observed = some_rows({"x", "y", "x"});
-  const auto rows = some_rows({"x", "new", "y"});
+  const auto rows = some_rows({"x", "new", "y"}, 2);
   const auto both = append_rows(observed, rows);
   const auto laws = laws_of_groups(model, both);
   const auto observed_laws = laws_of_groups(model, observed);
@@ -209,7 +205,7 @@ class MixtureDraws : public testing::Test {
                options, silent_);
     return path;
   }
-  static at::Tensor numbers(const std::string& path) {
+  static Array numbers(const std::string& path) {
     return read_rows(path, {.columns = {"x1", "x2"}}).data;
   }
 
@@ -223,10 +219,12 @@ TEST_F(MixtureDraws, IndependentRowsHaveTheMomentsOfTheMixture) {
   const auto sample = numbers(draw(model, n, {.threads = 2}));
   const auto [points, area] = plane();
   const auto mass = model.row_log_density(points, {}).exp().mul(area).unsqueeze(1);
-  const auto features = [](const at::Tensor& rows) {
-    const auto centred = (rows - at::tensor({1.0, -2.0}, at::kDouble)) /
-                         at::tensor({0.5, 3.0}, at::kDouble);
-    return at::cat({centred, centred.square(), centred.prod(1, true)}, 1);
+  const auto features = [](const Array& rows) {
+    const auto centred = (rows - nd::tensor({1.0, -2.0}, nd::kDouble)) /
+                         nd::tensor({0.5, 3.0}, nd::kDouble);
+    return nd::cat({centred, centred.square(),
+                    (centred.select(1, 0) * centred.select(1, 1)).unsqueeze(1)},
+                   1);
   };
   const auto expected = (features(points) * mass).sum(0);
   const auto drawn = features(sample);
@@ -250,7 +248,7 @@ TEST_F(MixtureDraws, AreTheSameForAnyNumberOfThreadsAndAnyPieces) {
   EXPECT_TRUE(one == content_of(draw(model, 40'000, {.threads = 4})));
   const auto whole = numbers(draw(model, 500, {.threads = 1}));
   for (const std::int64_t rows : {1, 7, 64}) {
-    EXPECT_TRUE(at::allclose(
+    EXPECT_TRUE(nd::allclose(
         whole, numbers(draw(model, 500, {.threads = 4, .rows_at_once = rows})), 0,
         1e-12));
   }
@@ -261,15 +259,12 @@ TEST_F(MixtureDraws, RowsOfATableKeepTheirContext) {
   auto options = model.parts[0].flow->options();
   options.context = 1;
   model.context_columns = {"c"};
-  model.parts[0].context_standardization = {at::zeros({1}, at::kDouble),
-                                            at::ones({1}, at::kDouble)};
+  model.parts[0].context_standardization = {nd::zeros({1}, nd::kDouble),
+                                            nd::ones({1}, nd::kDouble)};
   model.parts[0].flow =
-      std::make_unique<Flow>(options, std::vector<std::uint64_t>{1, 2, 3}, at::kDouble);
-  {
-    const c10::NoGradGuard no_grad;
-    model.parts[0].flow->values() +=
-        at::randn_like(model.parts[0].flow->values()) * 0.15;
-  }
+      std::make_unique<Flow>(options, std::vector<std::uint64_t>{1, 2, 3}, nd::kDouble);
+  model.parts[0].flow->values() +=
+      normal(model.parts[0].flow->values().sizes().vec(), 2) * 0.15;
   std::string text = "c\n";
   for (int i = 0; i < 60; ++i) text += std::to_string(std::sin(i)) + "\n";
   const auto table = folder_.write("t.csv", text);
@@ -278,13 +273,13 @@ TEST_F(MixtureDraws, RowsOfATableKeepTheirContext) {
              {.threads = 3, .rows_at_once = 7}, silent_);
   const auto drawn = read_rows(out, {.columns = {"a", "b"}, .context = {"c"}});
   Random random(5, stream(Purpose::draws));
-  const auto latents = Independent(60).sample(at::empty({0}, at::kDouble), 2, random);
-  auto matches = at::zeros({60}, at::kLong);
+  const auto latents = Independent(60).sample(nd::empty({0}, nd::kDouble), 2, random);
+  auto matches = nd::zeros({60}, nd::kLong);
   for (std::int64_t k = 0; k < 3; ++k) {
     const auto own = model.member(k).from_latent(latents, drawn.context);
     const auto same = (own - drawn.data).abs().amax(1).lt(1e-10);
     EXPECT_GT(same.sum().item<std::int64_t>(), 5);
-    matches += same.to(at::kLong);
+    matches += same.to(nd::kLong);
   }
   EXPECT_TRUE(matches.eq(1).all().item<bool>());
 }
@@ -320,8 +315,8 @@ TEST(MixtureOfLaws, FurtherRowsComeFromAMemberByItsWeightGivenTheObservedOnes) {
   auto observed = some_rows({"x", "x"});
   // Rows that are as alike as independent ones seldom are.
   observed.data = model.from_latent(
-      at::tensor({1.3, -0.5, 0.9, -0.2}, at::kDouble).view({2, 2}), {});
-  const auto both = append_rows(observed, some_rows({"x"}));
+      nd::tensor({1.3, -0.5, 0.9, -0.2}, nd::kDouble).view({2, 2}), {});
+  const auto both = append_rows(observed, some_rows({"x"}, 2));
   const auto laws = laws_of_groups(model, both);
   const auto observed_laws = laws_of_groups(model, observed);
   const auto densities = dense_joints(model, both.data, laws, {0, 1});
@@ -354,9 +349,9 @@ TEST_F(MixtureDraws, TransformIsThatOfTheFirstMember) {
       {.threads = 1}, silent_);
   const auto rows = read_rows(table, {.columns = {"a", "b"}}).data;
   const auto expected = model.member(0).to_latent(rows, {}).latents;
-  EXPECT_TRUE(at::allclose(numbers(folder_.path("u.npy")), expected, 0, 1e-12));
-  EXPECT_TRUE(at::equal(model.to_latent(rows, {}).latents, expected));
-  EXPECT_TRUE(at::allclose(model.from_latent(expected, {}), rows, 0, 1e-9));
+  EXPECT_TRUE(nd::allclose(numbers(folder_.path("u.npy")), expected, 0, 1e-12));
+  EXPECT_TRUE(nd::equal(model.to_latent(rows, {}).latents, expected));
+  EXPECT_TRUE(nd::allclose(model.from_latent(expected, {}), rows, 0, 1e-9));
 }
 
 TEST_F(MixtureDraws, ScoresOfATableAreThoseOfTheMixture) {

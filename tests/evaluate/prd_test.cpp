@@ -1,21 +1,21 @@
 // Precision-recall curves in closed form, and of sets of features.
 #include "kinflow/evaluate/prd.h"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
+#include "tests/random_arrays.h"
 
 namespace kinflow {
 namespace {
 
-at::Tensor cloud(std::int64_t rows, double center, std::uint64_t seed) {
-  auto generator = at::detail::createCPUGenerator(seed);
-  return at::randn({rows, 8}, generator, at::TensorOptions()) + center;
+Array cloud(std::int64_t rows, double center, std::uint64_t seed) {
+  return normal({rows, 8}, seed) + center;
 }
 
 TEST(PrdCurve, OfEqualLawsReachesPrecisionAndRecallOne) {
@@ -94,7 +94,7 @@ TEST(PrecisionRecall, OfSetsThatAreFarApartIsZero) {
 }
 
 TEST(PrecisionRecall, AModeThatIsNotGeneratedCostsRecallOnly) {
-  const auto real = at::cat({cloud(500, 0, 1), cloud(500, 50, 2)});
+  const auto real = nd::cat({cloud(500, 0, 1), cloud(500, 50, 2)});
   const auto scores = prd_scores(precision_recall(real, cloud(1000, 0, 3)));
   EXPECT_GT(scores.f_one_8th, 0.9);
   EXPECT_NEAR(scores.f_8, 0.5, 0.03);
@@ -104,7 +104,7 @@ TEST(PrecisionRecall, AModeThatIsNotGeneratedCostsRecallOnly) {
 }
 
 TEST(PrecisionRecall, SetsOfDifferentSizesCountAlike) {
-  const auto real = at::cat({cloud(3000, 0, 1), cloud(3000, 50, 2)});
+  const auto real = nd::cat({cloud(3000, 0, 1), cloud(3000, 50, 2)});
   const auto scores = prd_scores(precision_recall(real, cloud(400, 0, 3)));
   EXPECT_NEAR(scores.f_8, 0.5, 0.05);
   EXPECT_GT(scores.f_one_8th, 0.85);
@@ -122,7 +122,7 @@ TEST(PrecisionRecall, SeedsDecide) {
 
 TEST(PrecisionRecall, BadFeaturesAreRefused) {
   auto with_nan = cloud(50, 0, 1);
-  with_nan[3][2] = std::numeric_limits<float>::quiet_NaN();
+  with_nan[3][2] = std::numeric_limits<double>::quiet_NaN();
   const auto good = cloud(50, 0, 2);
   EXPECT_THROW(precision_recall(good, with_nan), InputError);
   EXPECT_THROW(precision_recall(good, cloud(19, 0, 3)), InputError);

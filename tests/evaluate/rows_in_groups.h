@@ -1,14 +1,15 @@
 // Rows with labels of groups and a dependence on them, for tests of scores and draws.
 #pragma once
 
-#include <ATen/ATen.h>
-
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/log.h"
 #include "kinflow/evaluate/row_law.h"
+#include "tests/random_arrays.h"
 
 namespace kinflow {
 
@@ -18,12 +19,11 @@ inline const LearnedDependence kBlocks{.kind = DependenceKind::blocks,
                                        .sizes = {3, 2},
                                        .parameters = {0.7, 0.2}};
 
-inline TableRows some_rows(std::vector<std::string> labels) {
+inline TableRows some_rows(std::vector<std::string> labels, std::uint64_t seed = 1) {
   const auto n = static_cast<std::int64_t>(labels.size());
-  TableRows rows{
-      .data = at::randn({n, 2}, at::kDouble) * at::tensor({0.5, 3.0}, at::kDouble),
-      .labels = std::move(labels),
-      .table_rows = n};
+  TableRows rows{.data = normal({n, 2}, seed) * nd::tensor({0.5, 3.0}, nd::kDouble),
+                 .labels = std::move(labels),
+                 .table_rows = n};
   for (std::int64_t i = 0; i < n; ++i) rows.kept_rows.push_back(i);
   return rows;
 }

@@ -2,24 +2,23 @@
 // threads.
 #include "kinflow/evaluate/stream.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/evaluate/row_law.h"
 #include "tests/data/helpers.h"
+#include "tests/random_arrays.h"
 
 namespace kinflow {
 namespace {
 
 Model some_model(const std::vector<std::string>& context = {}) {
-  at::manual_seed(1);
   const auto contexts = static_cast<std::int64_t>(context.size());
   Model model{.columns = {"a", "b"},
               .context_columns = context,
@@ -27,15 +26,15 @@ Model some_model(const std::vector<std::string>& context = {}) {
               .dependence = {},
               .record = {}};
   model.parts.push_back(
-      {.standardization = {at::tensor({1.0, -2.0}, at::kDouble),
-                           at::tensor({0.5, 3.0}, at::kDouble)},
-       .context_standardization = {at::zeros({contexts}, at::kDouble),
-                                   at::ones({contexts}, at::kDouble)},
+      {.standardization = {nd::tensor({1.0, -2.0}, nd::kDouble),
+                           nd::tensor({0.5, 3.0}, nd::kDouble)},
+       .context_standardization = {nd::zeros({contexts}, nd::kDouble),
+                                   nd::ones({contexts}, nd::kDouble)},
        .flow = std::make_unique<Flow>(
            FlowOptions{.dimension = 2, .context = contexts, .hidden = {8}, .bins = 4},
-           std::vector<std::uint64_t>{1}, at::kDouble)});
-  const c10::NoGradGuard no_grad;
-  model.parts[0].flow->values() += at::randn_like(model.parts[0].flow->values()) * 0.2;
+           std::vector<std::uint64_t>{1}, nd::kDouble)});
+  model.parts[0].flow->values() +=
+      normal(model.parts[0].flow->values().sizes().vec(), 1) * 0.2;
   return model;
 }
 
@@ -56,8 +55,8 @@ class Stream : public testing::Test {
   std::string path(const std::string& name) const { return folder_.path(name); }
 
   /// The table of numbers in a file, [rows, columns], but for rows without them.
-  at::Tensor numbers(const std::string& name,
-                     const std::vector<std::string>& columns) const {
+  Array numbers(const std::string& name,
+                const std::vector<std::string>& columns) const {
     return read_rows(path(name), {.columns = columns, .drop_missing = true}).data;
   }
   /// The rows of a file that have a number.
@@ -93,7 +92,7 @@ TEST_F(Stream, TransformIsThatOfTheWholeTable) {
         model,
         {.table = table, .out = path("u.csv"), .keep = {"name"}, .drop_missing = true},
         options, silent_);
-    EXPECT_TRUE(at::allclose(numbers("u.csv", {"u1", "u2"}), latents, 0, 1e-12));
+    EXPECT_TRUE(nd::allclose(numbers("u.csv", {"u1", "u2"}), latents, 0, 1e-12));
     EXPECT_EQ(filled_rows("u.csv", "u1"), rows.kept_rows);
     EXPECT_EQ(labels(read_table(path("u.csv")), "name"), names);
     transform_table(model,
@@ -103,7 +102,7 @@ TEST_F(Stream, TransformIsThatOfTheWholeTable) {
                      .keep = {},
                      .drop_missing = true},
                     options, silent_);
-    EXPECT_TRUE(at::allclose(numbers("back.tsv", {"a", "b"}), rows.data, 0, 1e-9));
+    EXPECT_TRUE(nd::allclose(numbers("back.tsv", {"a", "b"}), rows.data, 0, 1e-9));
     EXPECT_EQ(filled_rows("back.tsv", "a"), rows.kept_rows);
   }
 }
@@ -145,7 +144,7 @@ TEST_F(Stream, ScoresAreThoseOfTheWholeTable) {
     EXPECT_NEAR(scores.mean_nll_nats, whole.mean_nll_nats, 1e-13);
     EXPECT_NEAR(scores.standard_error_nats, whole.standard_error_nats, 1e-13);
     EXPECT_NEAR(scores.bits_per_dimension, whole.bits_per_dimension, 1e-13);
-    EXPECT_TRUE(at::allclose(numbers("scores.csv", {"log_density_nats"}).select(1, 0),
+    EXPECT_TRUE(nd::allclose(numbers("scores.csv", {"log_density_nats"}).select(1, 0),
                              whole.row_log_density_nats, 0, 1e-12));
   }
 }
@@ -153,13 +152,13 @@ TEST_F(Stream, ScoresAreThoseOfTheWholeTable) {
 TEST_F(Stream, DrawsAreOneSequenceHoweverItIsCut) {
   const Model model = some_model();
   Random random(5, stream(Purpose::draws));
-  const auto latents = Independent(100).sample(at::empty({0}, at::kDouble), 2, random);
+  const auto latents = Independent(100).sample(nd::empty({0}, nd::kDouble), 2, random);
   const auto expected = model.from_latent(latents, {});
   for (const auto& options : many_options()) {
     draw_table(model,
                {.rows = 100, .table = {}, .id = {}, .out = path("s.npy"), .seed = 5},
                options, silent_);
-    EXPECT_TRUE(at::allclose(numbers("s.npy", {"x1", "x2"}), expected, 0, 1e-12));
+    EXPECT_TRUE(nd::allclose(numbers("s.npy", {"x1", "x2"}), expected, 0, 1e-12));
   }
 }
 
@@ -171,7 +170,7 @@ TEST_F(Stream, MoreDrawsBeginWithTheSameOnes) {
                {.threads = 2, .rows_at_once = 10}, silent_);
     return numbers("s.npy", {"x1", "x2"});
   };
-  EXPECT_TRUE(at::allclose(draws(95).narrow(0, 0, 37), draws(37), 0, 1e-12));
+  EXPECT_TRUE(nd::allclose(draws(95).narrow(0, 0, 37), draws(37), 0, 1e-12));
 }
 
 TEST_F(Stream, DrawsForATableFollowItsContext) {
@@ -179,15 +178,15 @@ TEST_F(Stream, DrawsForATableFollowItsContext) {
   const std::string table = folder_.write("t.csv", some_table(100));
   const auto context = read_rows(table, {.context = {"c"}}).context;
   Random random(5, stream(Purpose::draws));
-  const auto latents = Independent(100).sample(at::empty({0}, at::kDouble), 2, random);
+  const auto latents = Independent(100).sample(nd::empty({0}, nd::kDouble), 2, random);
   const auto expected = model.from_latent(latents, context);
   for (const auto& options : many_options()) {
     draw_table(
         model,
         {.rows = 0, .table = table, .id = {"name"}, .out = path("s.csv"), .seed = 5},
         options, silent_);
-    EXPECT_TRUE(at::allclose(numbers("s.csv", {"a", "b"}), expected, 0, 1e-12));
-    EXPECT_TRUE(at::equal(numbers("s.csv", {"c"}), context));
+    EXPECT_TRUE(nd::allclose(numbers("s.csv", {"a", "b"}), expected, 0, 1e-12));
+    EXPECT_TRUE(nd::equal(numbers("s.csv", {"c"}), context));
     EXPECT_EQ(read_table(path("s.csv")).names(),
               (std::vector<std::string>{"a", "b", "name", "c"}));
   }
@@ -321,7 +320,7 @@ TEST_F(Stream, AStopLeavesNoOutput) {
 TEST(RunningMean, KeepsItsDigitsFarFromZero) {
   RunningMean pieces;
   for (int i = 0; i < 1000; ++i) {
-    pieces.add(at::tensor({1e9 + 1, 1e9 - 1, 1e9}, at::kDouble));
+    pieces.add(nd::tensor({1e9 + 1, 1e9 - 1, 1e9}, nd::kDouble));
   }
   EXPECT_EQ(pieces.count, 3000);
   EXPECT_NEAR(pieces.mean, 1e9, 1e-6);

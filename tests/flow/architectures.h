@@ -1,19 +1,17 @@
 // Small flows of every kind, with random weights, for tests.
 #pragma once
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
-
 #include <cstdint>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/flow/flow.h"
 
 namespace kinflow {
 
-inline at::Tensor normal(at::IntArrayRef shape, std::uint64_t seed, double scale = 1) {
-  auto values = at::empty(shape, at::kDouble);
+inline Array normal(nd::IntArrayRef shape, std::uint64_t seed, double scale = 1) {
+  auto values = nd::empty(shape, nd::kDouble);
   Random random(seed);
   auto* out = values.data_ptr<double>();
   for (std::int64_t i = 0; i < values.numel(); ++i) out[i] = scale * random.normal();
@@ -22,9 +20,8 @@ inline at::Tensor normal(at::IntArrayRef shape, std::uint64_t seed, double scale
 
 // A flow far from the identity: weights as after a long training.
 inline Flow random_flow(const FlowOptions& options, std::vector<std::uint64_t> seeds,
-                        at::ScalarType type, double disturbance = 0.5) {
+                        nd::ScalarType type, double disturbance = 0.5) {
   Flow flow(options, seeds, type);
-  const c10::NoGradGuard no_grad;
   flow.values() += normal(flow.values().sizes(), 99, disturbance).to(type);
   return flow;
 }
@@ -65,8 +62,8 @@ inline std::vector<FlowOptions> architectures() {
   };
 }
 
-inline at::Tensor context_for(const FlowOptions& options, std::int64_t replicas,
-                              std::int64_t rows) {
+inline Array context_for(const FlowOptions& options, std::int64_t replicas,
+                         std::int64_t rows) {
   if (options.context == 0) return {};
   return normal({replicas, rows, options.context}, 17);
 }

@@ -1,20 +1,20 @@
-// Fused CUDA kernels against the tensor version in float64.
+// Fused CUDA kernels against the plain version in float64.
 #include <gtest/gtest.h>
 
 #ifdef KINFLOW_CUDA
 
-#include <ATen/Context.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/density.h"
 #include "kinflow/flow/fused_cuda.h"
 #include "tests/flow/architectures.h"
 #include "tests/flow/cuda_rounding.h"
+#include "tests/flow/plain_flow.h"
 
 #define SKIP_WITHOUT_GPU() \
-  if (!at::hasCUDA()) GTEST_SKIP() << "there is no GPU"
+  if (!nd::hasCUDA()) GTEST_SKIP() << "there is no GPU"
 
 namespace kinflow {
 namespace {
@@ -34,29 +34,29 @@ std::vector<FlowOptions> cuda_architectures() {
   return all;
 }
 
-double relative_error(const at::Tensor& found, const at::Tensor& expected) {
-  const auto difference = found.to(at::kCPU, at::kDouble) - expected.to(at::kDouble);
-  return (difference.norm() / expected.to(at::kDouble).norm().clamp_min(1e-12))
+double relative_error(const Array& found, const Array& expected) {
+  const auto difference = found.to(nd::kCPU, nd::kDouble) - expected.to(nd::kDouble);
+  return (difference.norm() / expected.to(nd::kDouble).norm().clamp_min(1e-12))
       .item<double>();
 }
 
-at::Tensor to_gpu(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.to(at::kCUDA, at::kFloat).contiguous() : tensor;
+Array to_gpu(const Array& tensor) {
+  return tensor.defined() ? tensor.to(nd::kCUDA, nd::kFloat).contiguous() : tensor;
 }
 
-const float* pointer(const at::Tensor& tensor) {
+const float* pointer(const Array& tensor) {
   return tensor.defined() ? tensor.data_ptr<float>() : nullptr;
 }
 
-// One flow in float64 and float32 by tensors, and its numbers on the device. Weights
+// One flow in float64 and float32 by layers, and its numbers on the device. Weights
 // are far from the identity; the further, the more rounding grows on its way.
 struct Subject {
   FlowOptions options;
   Flow exact, single;
-  at::Tensor values;   // on the device
-  at::Tensor data;     // [n, p] float64, of float32 numbers; some in the tails
-  at::Tensor context;  // [n, c] or undefined
-  at::Tensor gpu_data, gpu_context;
+  Array values;   // on the device
+  Array data;     // [n, p] float64, of float32 numbers; some in the tails
+  Array context;  // [n, c] or undefined
+  Array gpu_data, gpu_context;
   FusedFlowCuda fused;
 
   static double disturbance(const FlowOptions& options) {
@@ -68,15 +68,14 @@ struct Subject {
   }
   explicit Subject(const FlowOptions& from, std::int64_t rows = 300)
       : options(from),
-        exact(from, {1, 2, 3}, at::kDouble),
-        single(random_flow(from, {1, 2, 3}, at::kFloat, disturbance(from))),
-        data(normal({rows, from.dimension}, 5, 2).to(at::kFloat).to(at::kDouble)),
+        exact(from, {1, 2, 3}, nd::kDouble),
+        single(random_flow(from, {1, 2, 3}, nd::kFloat, disturbance(from))),
+        data(normal({rows, from.dimension}, 5, 2).to(nd::kFloat).to(nd::kDouble)),
         fused(make_plan(from)) {
-    const c10::NoGradGuard no_grad;
     exact.values().copy_(single.values());
     values = to_gpu(single.values());
     if (from.context > 0) {
-      context = normal({rows, from.context}, 17).to(at::kFloat).to(at::kDouble);
+      context = normal({rows, from.context}, 17).to(nd::kFloat).to(nd::kDouble);
     }
     gpu_data = to_gpu(data);
     gpu_context = to_gpu(context);
@@ -87,8 +86,8 @@ struct Subject {
             .data = pointer(gpu_data),
             .context = pointer(gpu_context)};
   }
-  // Rows of all replicas, as tensors take them.
-  at::Tensor for_all(const at::Tensor& some) const {
+  // Rows of all replicas, as layers take them.
+  Array for_all(const Array& some) const {
     return some.defined()
                ? some.unsqueeze(0).expand({kReplicas, some.size(0), some.size(1)})
                : some;
@@ -97,34 +96,33 @@ struct Subject {
 
 // @param rows  that a gradient is summed over; 1 where nothing is
 void expect_exact(const FlowOptions& options, double rows, double fused,
-                  double tensor) {
+                  double single) {
   double terms = rows;
   for (const auto width : options.hidden) {
     terms = std::max(terms, static_cast<double>(width));
   }
   // The second was measured to hold; the first says why no less can be asked for.
   EXPECT_LT(fused,
-            std::min(largest_cuda_error(terms, tensor), std::max(1e-5, 16 * tensor)));
+            std::min(largest_cuda_error(terms, single), std::max(1e-5, 16 * single)));
 }
 
-TEST(FusedFlowCuda, LatentsAndLogDeterminantsMatchTensors) {
+TEST(FusedFlowCuda, LatentsAndLogDeterminantsMatchThePlainVersion) {
   SKIP_WITHOUT_GPU();
-  const c10::NoGradGuard no_grad;
   for (const auto& options : cuda_architectures()) {
     ASSERT_TRUE(FusedFlowCuda::fits(make_plan(options)));
     const Subject s(options);
     const std::int64_t n = s.data.size(0), p = options.dimension;
-    const auto latents = at::full({kReplicas, n, p}, NAN, s.values.options());
-    const auto log_abs_det = at::full({kReplicas, n}, NAN, s.values.options());
-    const auto density = at::full({kReplicas, n}, NAN, s.values.options());
+    const auto latents = nd::full({kReplicas, n, p}, NAN, s.values.options());
+    const auto log_abs_det = nd::full({kReplicas, n}, NAN, s.values.options());
+    const auto density = nd::full({kReplicas, n}, NAN, s.values.options());
     s.fused.to_latent(s.rows(), kReplicas, pointer(s.values), latents.data_ptr<float>(),
                       log_abs_det.data_ptr<float>(), nullptr);
     s.fused.log_density(s.rows(), kReplicas, pointer(s.values),
                         density.data_ptr<float>(), nullptr);
     const auto exact = s.exact.to_latent(s.for_all(s.data), s.for_all(s.context));
     const auto single = s.single.to_latent(
-        s.for_all(s.data.to(at::kFloat)),
-        s.for_all(s.context.defined() ? s.context.to(at::kFloat) : s.context));
+        s.for_all(s.data.to(nd::kFloat)),
+        s.for_all(s.context.defined() ? s.context.to(nd::kFloat) : s.context));
     expect_exact(options, 1, relative_error(latents, exact.latents),
                  relative_error(single.latents, exact.latents));
     expect_exact(options, 1, relative_error(log_abs_det, exact.log_abs_det),
@@ -132,14 +130,14 @@ TEST(FusedFlowCuda, LatentsAndLogDeterminantsMatchTensors) {
     EXPECT_LT(relative_error(density, standard_normal_log_density(exact.latents) +
                                           exact.log_abs_det),
               1e-5);
-    const auto means = at::empty({kReplicas}, s.values.options().dtype(at::kDouble));
+    const auto means = nd::empty({kReplicas}, s.values.options().dtype(nd::kDouble));
     mean_of_rows(density.data_ptr<float>(), kReplicas, n, means.data_ptr<double>(),
                  nullptr);
-    EXPECT_LT(relative_error(means, density.to(at::kCPU, at::kDouble).mean(1)), 1e-13);
+    EXPECT_LT(relative_error(means, density.to(nd::kCPU, nd::kDouble).mean(1)), 1e-13);
   }
 }
 
-TEST(FusedFlowCuda, GradientsMatchTensors) {
+TEST(FusedFlowCuda, GradientsMatchThePlainVersion) {
   SKIP_WITHOUT_GPU();
   for (const auto& options : cuda_architectures()) {
     const Subject s(options);
@@ -147,20 +145,20 @@ TEST(FusedFlowCuda, GradientsMatchTensors) {
     const std::int64_t b = 203, p = options.dimension;
     Random random(8);
     const auto order = random.permutation(s.data.size(0));
-    const auto index = at::tensor(
-        std::vector<std::int64_t>(order.begin(), order.begin() + b), at::kLong);
-    const auto gpu_index = index.to(at::kCUDA);
-    const auto slopes = normal({kReplicas, b, p}, 9, 1.0 / b).to(at::kFloat);
+    const auto index = nd::tensor(
+        std::vector<std::int64_t>(order.begin(), order.begin() + b), nd::kLong);
+    const auto gpu_index = index.to(nd::kCUDA);
+    const auto slopes = normal({kReplicas, b, p}, 9, 1.0 / b).to(nd::kFloat);
     const float log_abs_det_slope = -1.0F / static_cast<float>(b);
 
     const FusedFlowCuda::Batch batch{
         .count = b, .index = gpu_index.data_ptr<std::int64_t>(), .rows = s.rows()};
     const auto workspace =
-        at::empty({static_cast<std::int64_t>(s.fused.workspace_bytes(b, kReplicas))},
-                  s.values.options().dtype(at::kByte));
-    const auto latents = at::full({kReplicas, b, p}, NAN, s.values.options());
-    const auto log_abs_det = at::full({kReplicas, b}, NAN, s.values.options());
-    const auto gradient = at::full_like(s.values, NAN);
+        nd::empty({static_cast<std::int64_t>(s.fused.workspace_bytes(b, kReplicas))},
+                  s.values.options().dtype(nd::kByte));
+    const auto latents = nd::full({kReplicas, b, p}, NAN, s.values.options());
+    const auto log_abs_det = nd::full({kReplicas, b}, NAN, s.values.options());
+    const auto gradient = nd::full_like(s.values, NAN);
     s.fused.to_latent(batch, kReplicas, pointer(s.values), latents.data_ptr<float>(),
                       log_abs_det.data_ptr<float>(), workspace.data_ptr(), nullptr);
     const auto gpu_slopes = to_gpu(slopes);
@@ -168,25 +166,24 @@ TEST(FusedFlowCuda, GradientsMatchTensors) {
                      log_abs_det_slope, workspace.data_ptr(),
                      gradient.data_ptr<float>(), nullptr);
 
-    const auto by_tensors = [&](const Flow& flow, at::ScalarType type,
-                                LatentResult& result) {
-      const auto take = [&](const at::Tensor& all) {
+    const auto by_plain_flow = [&](const Flow& flow, nd::ScalarType type,
+                                   LatentResult& result) {
+      const auto take = [&](const Array& all) {
         return all.defined() ? s.for_all(all.index_select(0, index)).to(type) : all;
       };
       result = flow.to_latent(take(s.data), take(s.context));
-      return flow.gradient_of((result.latents * slopes.to(type)).sum() +
-                              log_abs_det_slope * result.log_abs_det.sum());
+      return test::plain_gradient(flow, take(s.data), take(s.context), slopes.to(type),
+                                  log_abs_det_slope);
     };
     LatentResult exact, single;
-    const auto exact_gradient = by_tensors(s.exact, at::kDouble, exact);
-    const auto single_gradient = by_tensors(s.single, at::kFloat, single);
-    expect_exact(options, 1, relative_error(latents, exact.latents.detach()),
-                 relative_error(single.latents.detach(), exact.latents.detach()));
-    expect_exact(
-        options, 1, relative_error(log_abs_det, exact.log_abs_det.detach()),
-        relative_error(single.log_abs_det.detach(), exact.log_abs_det.detach()));
+    const auto exact_gradient = by_plain_flow(s.exact, nd::kDouble, exact);
+    const auto single_gradient = by_plain_flow(s.single, nd::kFloat, single);
+    expect_exact(options, 1, relative_error(latents, exact.latents),
+                 relative_error(single.latents, exact.latents));
+    expect_exact(options, 1, relative_error(log_abs_det, exact.log_abs_det),
+                 relative_error(single.log_abs_det, exact.log_abs_det));
     for (const auto& slot : s.exact.slots()) {
-      const auto part = [&](const at::Tensor& all) {
+      const auto part = [&](const Array& all) {
         return all.narrow(1, slot.offset, slot.count);
       };
       SCOPED_TRACE(slot.name);
@@ -196,22 +193,21 @@ TEST(FusedFlowCuda, GradientsMatchTensors) {
   }
 }
 
-TEST(FusedFlowCuda, InverseMatchesTensors) {
+TEST(FusedFlowCuda, InverseMatchesThePlainVersion) {
   SKIP_WITHOUT_GPU();
-  const c10::NoGradGuard no_grad;
   for (const auto& options : cuda_architectures()) {
     const Subject s(options);
     const std::int64_t n = s.data.size(0);
     const auto latents = s.exact.to_latent(s.for_all(s.data), s.for_all(s.context))
-                             .latents.to(at::kFloat);
+                             .latents.to(nd::kFloat);
     const auto gpu_latents = to_gpu(latents);
-    const auto data = at::full_like(gpu_latents, NAN);
+    const auto data = nd::full_like(gpu_latents, NAN);
     s.fused.from_latent(n, pointer(gpu_latents), pointer(s.gpu_context), kReplicas,
                         pointer(s.values), data.data_ptr<float>(), nullptr);
     const auto context =
-        s.for_all(s.context.defined() ? s.context.to(at::kFloat) : s.context);
+        s.for_all(s.context.defined() ? s.context.to(nd::kFloat) : s.context);
     const auto exact =
-        s.exact.from_latent(latents.to(at::kDouble), s.for_all(s.context));
+        s.exact.from_latent(latents.to(nd::kDouble), s.for_all(s.context));
     expect_exact(options, 1, relative_error(data, exact),
                  relative_error(s.single.from_latent(latents, context), exact));
   }
@@ -222,17 +218,17 @@ TEST(FusedFlowCuda, ValuesFarOutsideAndExtremeWeightsStayFinite) {
   for (const auto kind : {FlowKind::spline, FlowKind::affine}) {
     const FlowOptions options{.kind = kind, .dimension = 2, .hidden = {64, 64}};
     const auto flow =
-        random_flow(options, {1}, at::kFloat, kind == FlowKind::spline ? 100 : 0.5);
+        random_flow(options, {1}, nd::kFloat, kind == FlowKind::spline ? 100 : 0.5);
     const auto values = to_gpu(flow.values());
     const auto data =
-        to_gpu(at::tensor({1e6, -1e6, 0.0, 1e6, -1e18, 0.1, 5.0, -5.0}).view({4, 2}));
-    const auto latents = at::empty_like(data),
-               log_abs_det = at::empty({4}, data.options());
+        to_gpu(nd::tensor({1e6, -1e6, 0.0, 1e6, -1e18, 0.1, 5.0, -5.0}).view({4, 2}));
+    const auto latents = nd::empty_like(data),
+               log_abs_det = nd::empty({4}, data.options());
     const FusedFlowCuda fused(make_plan(options));
     fused.to_latent({.count = 4, .data = pointer(data)}, 1, pointer(values),
                     latents.data_ptr<float>(), log_abs_det.data_ptr<float>(), nullptr);
-    EXPECT_TRUE(at::isfinite(latents).all().item<bool>());
-    EXPECT_TRUE(at::isfinite(log_abs_det).all().item<bool>());
+    EXPECT_TRUE(nd::isfinite(latents).all().item<bool>());
+    EXPECT_TRUE(nd::isfinite(log_abs_det).all().item<bool>());
   }
 }
 

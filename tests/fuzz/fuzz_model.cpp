@@ -1,7 +1,5 @@
 // Fuzzes what model files say of their tensors: any changes of a good description
 // give a model that maps rows, or an InputError of one line.
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "fuzzed.h"
+#include "kinflow/array/array.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/train/images/image_model.h"
 #include "kinflow/train/model.h"
@@ -33,11 +32,11 @@ Model table_model(std::int64_t members) {
                              .parameters = {0.25, 0.75}},
               .record = {}};
   model.parts.push_back(
-      {.standardization = {at::zeros({2}, at::kDouble), at::ones({2}, at::kDouble)},
+      {.standardization = {nd::zeros({2}, nd::kDouble), nd::ones({2}, nd::kDouble)},
        .context_standardization = {},
        .flow = std::make_unique<Flow>(
            FlowOptions{.dimension = 2, .layers = 2, .hidden = {4}, .bins = 3}, seeds,
-           at::kFloat)});
+           nd::kFloat)});
   for (std::int64_t i = 1; i < members; ++i) {
     model.further_parameters.push_back({0.5, 0.5});
   }
@@ -48,8 +47,8 @@ Model table_model(std::int64_t members) {
 Model model_of_parts() {
   auto model = table_model(2);
   auto further = table_model(1);
-  further.parts[0].standardization.decorrelation = at::eye(2, at::kDouble);
-  model.map = further.parts[0].select({0}, at::kCPU);
+  further.parts[0].standardization.decorrelation = nd::eye(2, nd::kDouble);
+  model.map = further.parts[0].select({0}, nd::kCPU);
   model.parts.push_back(std::move(further.parts[0]));
   model.further_parameters.push_back({0.5, 0.5});
   const std::vector<ColumnBounds> bounds = {{.low = -9}, {.low = -9, .high = 9}};
@@ -102,14 +101,13 @@ std::vector<GoodModel> good_models(const fuzzed::Folder& folder) {
 }
 
 void check_table_model(const std::string& path) {
-  const auto model = load_model(path, at::kCPU, at::kDouble);
-  const c10::NoGradGuard no_grad;
+  const auto model = load_model(path, nd::kCPU, nd::kDouble);
   const auto n = std::ssize(model.columns);
   const auto context =
       model.context_columns.empty()
-          ? at::Tensor()
-          : at::zeros({3, std::ssize(model.context_columns)}, at::kDouble);
-  const auto density = model.row_log_density(at::ones({3, n}, at::kDouble), context);
+          ? Array()
+          : nd::zeros({3, std::ssize(model.context_columns)}, nd::kDouble);
+  const auto density = model.row_log_density(nd::ones({3, n}, nd::kDouble), context);
   require(density.numel() == 3);
 }
 

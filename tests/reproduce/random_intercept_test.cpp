@@ -1,7 +1,7 @@
 // The multivariate random-intercept normal distribution against dense covariances.
+#include "kinflow/array/array.h"
 #include "kinflow/reproduce/random_intercept.h"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,18 +14,18 @@ namespace {
 
 using Groups = std::vector<std::int64_t>;
 
-at::Tensor matrix(const std::vector<double>& values, std::int64_t columns) {
-  return at::tensor(values, at::kDouble).view({-1, columns});
+Array matrix(const std::vector<double>& values, std::int64_t columns) {
+  return nd::tensor(values, nd::kDouble).view({-1, columns});
 }
 
 RandomIntercept truth() {
-  return {.mean = at::tensor({1.0, -2.0}, at::kDouble),
+  return {.mean = nd::tensor({1.0, -2.0}, nd::kDouble),
           .between = matrix({0.9, 0.3, 0.3, 0.4}, 2),
           .within = matrix({0.2, -0.1, -0.1, 1.5}, 2)};
 }
 
 struct Rows {
-  at::Tensor data;
+  Array data;
   Groups groups;
 };
 
@@ -33,13 +33,13 @@ struct Rows {
 Rows drawn(const RandomIntercept& model, const std::vector<std::int64_t>& sizes,
            std::uint64_t seed) {
   Random random(seed);
-  const auto between = at::linalg_cholesky(model.between),
-             within = at::linalg_cholesky(model.within);
+  const auto between = nd::linalg_cholesky(model.between),
+             within = nd::linalg_cholesky(model.within);
   const auto draw = [&] {
     const double first = random.normal();
-    return at::tensor({first, random.normal()}, at::kDouble);
+    return nd::tensor({first, random.normal()}, nd::kDouble);
   };
-  std::vector<at::Tensor> rows;
+  std::vector<Array> rows;
   Groups groups;
   for (std::size_t group = 0; group < sizes.size(); ++group) {
     const auto mean = model.mean + between.mv(draw());
@@ -48,13 +48,13 @@ Rows drawn(const RandomIntercept& model, const std::vector<std::int64_t>& sizes,
       groups.push_back(static_cast<std::int64_t>(group));
     }
   }
-  return {at::stack(rows), groups};
+  return {nd::stack(rows), groups};
 }
 
 // Of all rows as one long vector.
 double dense_log_density(const RandomIntercept& model, const Rows& rows) {
   const auto n = rows.data.size(0), p = rows.data.size(1);
-  auto covariance = at::zeros({n, p, n, p}, at::kDouble);
+  auto covariance = nd::zeros({n, p, n, p}, nd::kDouble);
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
       auto block = covariance.select(0, i).select(1, j);
@@ -67,8 +67,8 @@ double dense_log_density(const RandomIntercept& model, const Rows& rows) {
   }
   const auto dense = covariance.reshape({n * p, n * p});
   const auto deviation = (rows.data - model.mean).reshape({n * p});
-  return -0.5 * deviation.dot(at::inverse(dense).mv(deviation)).item<double>() -
-         at::linalg_cholesky(dense).diagonal().log().sum().item<double>() -
+  return -0.5 * deviation.dot(nd::inverse(dense).mv(deviation)).item<double>() -
+         nd::linalg_cholesky(dense).diagonal().log().sum().item<double>() -
          0.5 * static_cast<double>(n * p) * std::log(2 * std::numbers::pi);
 }
 
@@ -97,7 +97,7 @@ TEST(RandomIntercept, GivenRowsConditionTheDenseCovariance) {
                                            next.data, next.groups);
   for (std::int64_t row = 0; row < next.data.size(0); ++row) {
     auto all = observed;
-    all.data = at::cat({all.data, next.data.narrow(0, row, 1)});
+    all.data = nd::cat({all.data, next.data.narrow(0, row, 1)});
     all.groups.push_back(row);
     EXPECT_NEAR(found[row].item<double>(),
                 dense_log_density(truth(), all) - dense_log_density(truth(), observed),
@@ -109,7 +109,7 @@ TEST(RandomIntercept, TheMaximumHasNoGradient) {
   const auto rows = drawn(truth(), std::vector<std::int64_t>(40, 5), 5);
   auto more = drawn(truth(), {1, 2, 7, 11}, 6);
   for (auto& group : more.groups) group += 40;
-  const auto data = at::cat({rows.data, more.data});
+  const auto data = nd::cat({rows.data, more.data});
   auto groups = rows.groups;
   groups.insert(groups.end(), more.groups.begin(), more.groups.end());
   const auto found = most_likely_random_intercept(data, groups);
@@ -122,7 +122,7 @@ TEST(RandomIntercept, TheMaximumHasNoGradient) {
             joint_log_density(down, data, groups)) /
            (2 * kStep);
   };
-  const auto symmetric = [](const at::Tensor& of, int i, int j, double step) {
+  const auto symmetric = [](const Array& of, int i, int j, double step) {
     auto changed = of.clone();
     changed[i][j] += step;
     if (i != j) changed[j][i] += step;
@@ -152,7 +152,7 @@ TEST(RandomIntercept, MayHaveColumnsWithoutIntercepts) {
   model.between = matrix({0.9, 0, 0, 1e-12}, 2);
   const auto rows = drawn(model, std::vector<std::int64_t>(20, 4), 9);
   const auto found = most_likely_random_intercept(rows.data, rows.groups);
-  EXPECT_GE(at::linalg_eigvalsh(found.between).min().item<double>(), -1e-12);
+  EXPECT_GE(nd::linalg_eigvalsh(found.between).min().item<double>(), -1e-12);
   EXPECT_LT(found.between[1][1].item<double>(), 0.4);
   const double best = joint_log_density(found, rows.data, rows.groups);
   EXPECT_GT(best, joint_log_density(model, rows.data, rows.groups));
@@ -161,9 +161,9 @@ TEST(RandomIntercept, MayHaveColumnsWithoutIntercepts) {
   for (int trial = 0; trial < 100; ++trial) {
     auto other = found;
     const auto step =
-        at::tensor({random.normal(), random.normal()}, at::kDouble) * 0.05;
+        nd::tensor({random.normal(), random.normal()}, nd::kDouble) * 0.05;
     other.between =
-        found.between * (1 + 0.05 * random.normal()) + at::outer(step, step);
+        found.between * (1 + 0.05 * random.normal()) + nd::outer(step, step);
     EXPECT_LE(joint_log_density(other, rows.data, rows.groups), best + 1e-6);
   }
 }
@@ -171,7 +171,7 @@ TEST(RandomIntercept, MayHaveColumnsWithoutIntercepts) {
 TEST(RandomIntercept, FindsWhatRowsWereDrawnFrom) {
   const auto rows = drawn(truth(), std::vector<std::int64_t>(4000, 4), 7);
   const auto found = most_likely_random_intercept(rows.data, rows.groups);
-  const auto error = [](const at::Tensor& a, const at::Tensor& b) {
+  const auto error = [](const Array& a, const Array& b) {
     return (a - b).abs().max().item<double>();
   };
   EXPECT_LT(error(found.mean, truth().mean), 0.05);

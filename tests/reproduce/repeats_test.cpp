@@ -1,5 +1,4 @@
 // Tables of repeat measurements: splits, weights, and the report's claims.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "kinflow/array/array.h"
 #include "kinflow/data/table.h"
 #include "kinflow/reproduce/repeat_data.h"
 #include "kinflow/reproduce/repeat_report.h"
@@ -25,7 +25,7 @@ TableRows rows_of_groups(std::int64_t groups, bool in_time) {
       if (in_time) rows.times.values.push_back(static_cast<double>((row * 3) % 5));
     }
   }
-  rows.data = at::zeros({std::ssize(rows.labels), 1}, at::kDouble);
+  rows.data = nd::zeros({std::ssize(rows.labels), 1}, nd::kDouble);
   return rows;
 }
 
@@ -83,7 +83,7 @@ TEST(SplitRepeats, WithoutTimesHalfOfAGroupIsNext) {
 TEST(SplitRepeats, RefusesTablesWithoutRepeats) {
   TableRows rows;
   for (int i = 0; i < 10; ++i) rows.labels.push_back(fmt::format("{}", i));
-  rows.data = at::zeros({10, 1}, at::kDouble);
+  rows.data = nd::zeros({10, 1}, nd::kDouble);
   EXPECT_NE(input_error_of([&] {
               split_repeats(rows, 1, "t.csv");
             }).find("t.csv: expected groups of several rows"),

@@ -1,7 +1,7 @@
 // Studies: what methods train, what they score, and how a study goes on.
+#include "kinflow/array/array.h"
 #include "kinflow/reproduce/study.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -183,7 +183,7 @@ TEST_F(Studies, ChooseTheDependenceAsFitDoes) {
       rows.train.labels.push_back(fmt::format("{}", group));
     }
   }
-  rows.train.data = at::tensor(values, at::kDouble).view({-1, 2});
+  rows.train.data = nd::tensor(values, nd::kDouble).view({-1, 2});
   rows.relations.rows = rows.train.data.size(0);
   rows.relations.labels = rows.train.labels;
   values.clear();
@@ -191,7 +191,7 @@ TEST_F(Studies, ChooseTheDependenceAsFitDoes) {
     values.push_back(3.2 * random.normal());
     values.push_back(random.normal());
   }
-  rows.valid.data = at::tensor(values, at::kDouble).view({-1, 2});
+  rows.valid.data = nd::tensor(values, nd::kDouble).view({-1, 2});
   rows.has_valid_table = true;
   MethodSettings settings;
   settings.dependence = in_blocks();
@@ -204,7 +204,7 @@ TEST_F(Studies, ChooseTheDependenceAsFitDoes) {
     auto used = rows;
     StudyRows ready;
     ready.dependence = make_fitted_dependence(request.data.dependence, Schedule::joint,
-                                              used, at::kCPU, logger_);
+                                              used, nd::kCPU, logger_);
     ready.rows = used;
     return ready;
   };
@@ -336,7 +336,7 @@ TEST_F(Studies, KeepNothingOfASetThatIsFinished) {
 }
 
 TEST_F(Studies, GiveTheDeviceMemoryOfFinishedSetsBack) {
-  if (!at::hasCUDA()) GTEST_SKIP() << "there is no GPU";
+  if (!nd::hasCUDA()) GTEST_SKIP() << "there is no GPU";
   SimulatedPlan simulated;
   simulated.simulation = small_simulation(SimulatedDependence::relationship);
   simulated.shapes = {PlaneShape::abs};

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/aligned_vector.h"
 #include "kinflow/core/device.h"
 #include "small_trainings.h"
@@ -101,7 +102,7 @@ TrainingSetup setup_of(Structure structure, Estimator estimator, Schedule schedu
                                                           .batch_size = kBatchSize,
                                                           .patience = 1000},
                                                          {}}}),
-      .type = at::kFloat};
+      .type = nd::kFloat};
   for (std::uint64_t r = 0; r < setup.replicas.size(); ++r) {
     setup.replicas[r].seed = r + 1;
   }
@@ -131,7 +132,7 @@ TEST_F(Allocation, IsCounted) {
   EXPECT_EQ(allocations_of([&] { numbers[3] = 2; }), 0);
   AlignedVector<float> aligned;
   EXPECT_EQ(allocations_of([&] { aligned.resize(10); }), 1);
-  EXPECT_GE(allocations_of([] { at::empty({10}, at::kFloat); }), 1);
+  EXPECT_GE(allocations_of([] { nd::empty({10}, nd::kFloat); }), 1);
   const auto before = bytes_in_use.load();
   numbers.resize(100000);
   EXPECT_NEAR(static_cast<double>(bytes_in_use - before), 400000, 10000);

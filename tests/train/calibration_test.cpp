@@ -1,9 +1,9 @@
 // Models whose latents independent validation rows have placed.
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/flow/density.h"
 #include "kinflow/train/fit.h"
@@ -62,7 +62,7 @@ class CalibratedFit : public testing::Test {
     return fit(request, {.directory = folder_.path(name)}, silent_).model;
   }
 
-  at::Tensor rows(const std::string& name) {
+  Array rows(const std::string& name) {
     return read_rows(folder_.path(name), {.columns = {"x1", "x2"}}).data;
   }
 
@@ -96,13 +96,13 @@ TEST_F(CalibratedFit, HoldsThePooledMomentsOfTheFlowsOwnLatents) {
   model.calibration.reset();
   const auto own = model.to_latent(rows("valid.csv"), {}).latents;
   const auto expected =
-      calibrate(own.unsqueeze(0), at::tensor({information}, at::kDouble));
-  EXPECT_TRUE(at::allclose(used.mean, expected.mean, 0, 1e-10));
-  EXPECT_TRUE(at::allclose(used.deviation, expected.deviation, 1e-10));
+      calibrate(own.unsqueeze(0), nd::tensor({information}, nd::kDouble));
+  EXPECT_TRUE(nd::allclose(used.mean, expected.mean, 0, 1e-10));
+  EXPECT_TRUE(nd::allclose(used.deviation, expected.deviation, 1e-10));
   // By the formula: what is left of the rows' own mean, in units of the deviation.
   const double share = information / (400 + information);
   EXPECT_TRUE(
-      at::allclose(placed.mean(0), own.mean(0) * share / used.deviation[0], 0, 1e-10));
+      nd::allclose(placed.mean(0), own.mean(0) * share / used.deviation[0], 0, 1e-10));
   EXPECT_GT(used.mean.abs().max().item<double>(), 0.1);
 }
 
@@ -114,9 +114,9 @@ TEST_F(CalibratedFit, RowsAsIndependentAreWorthTheirNumber) {
   model.calibration.reset();
   const auto expected =
       calibrate(model.to_latent(rows("valid.csv"), {}).latents.unsqueeze(0),
-                at::tensor({1.0 * kBlocks * kBlockRows}, at::kDouble));
-  EXPECT_TRUE(at::allclose(used.mean, expected.mean, 0, 1e-10));
-  EXPECT_TRUE(at::allclose(used.deviation, expected.deviation, 1e-10));
+                nd::tensor({1.0 * kBlocks * kBlockRows}, nd::kDouble));
+  EXPECT_TRUE(nd::allclose(used.mean, expected.mean, 0, 1e-10));
+  EXPECT_TRUE(nd::allclose(used.deviation, expected.deviation, 1e-10));
 }
 
 TEST_F(CalibratedFit, IsADensityAndMapsThereAndBack) {
@@ -124,9 +124,9 @@ TEST_F(CalibratedFit, IsADensityAndMapsThereAndBack) {
   // Places that lie ever further apart hold the tails of few rows too.
   const std::int64_t side = 900;
   const double end = std::asinh(40), cell = 2 * end / static_cast<double>(side);
-  const auto steps = at::arange(side, at::kDouble).add(0.5).mul(cell).sub(end);
+  const auto steps = nd::arange(side, nd::kDouble).add(0.5).mul(cell).sub(end);
   const auto axis = 3 * steps.sinh(), width = 3 * cell * steps.cosh();
-  const auto points = at::stack({axis.repeat({side}), axis.repeat_interleave(side)}, 1);
+  const auto points = nd::stack({axis.repeat({side}), axis.repeat_interleave(side)}, 1);
   const auto area = width.repeat({side}) * width.repeat_interleave(side);
   EXPECT_NEAR((model.row_log_density(points, {}).exp() * area).sum().item<double>(), 1,
               2e-3);
@@ -135,7 +135,7 @@ TEST_F(CalibratedFit, IsADensityAndMapsThereAndBack) {
   EXPECT_LT((model.from_latent(there.latents, {}) - data).abs().max().item<double>(),
             1e-9);
   EXPECT_TRUE(
-      at::allclose(standard_normal_log_density(there.latents) + there.log_abs_det,
+      nd::allclose(standard_normal_log_density(there.latents) + there.log_abs_det,
                    model.row_log_density(data, {}), 0, 1e-10));
 }
 
@@ -162,7 +162,7 @@ TEST_F(CalibratedFit, RecordsTheValidationNllOfTheModel) {
 TEST_F(CalibratedFit, DrawsHaveTheMomentsOfThePopulation) {
   const auto model = fitted(request_for(true));
   Random random(8);
-  auto latents = at::empty({4000, 2}, at::kDouble);
+  auto latents = nd::empty({4000, 2}, nd::kDouble);
   for (std::int64_t i = 0; i < latents.numel(); ++i) {
     latents.data_ptr<double>()[i] = random.normal();
   }
@@ -193,8 +193,8 @@ TEST_F(CalibratedFit, FewRowsSpreadTheDensityOverWhereThePopulationMayLie) {
   // The members share the location and the scale, which two epochs leave near those of
   // the standardised rows.
   const auto& [mean, deviation] = *model.calibration;
-  EXPECT_TRUE(at::equal(mean, mean[0].expand_as(mean)));
-  EXPECT_TRUE(at::equal(deviation, deviation[0].expand_as(deviation)));
+  EXPECT_TRUE(nd::equal(mean, mean[0].expand_as(mean)));
+  EXPECT_TRUE(nd::equal(deviation, deviation[0].expand_as(deviation)));
   EXPECT_LT(mean.abs().max().item<double>(), 0.5);
   const auto scale = deviation / std::sqrt(1 + 1 / worth);
   EXPECT_GT(scale.min().item<double>(), 0.7);
@@ -206,9 +206,9 @@ TEST_F(CalibratedFit, WithoutStandardisationTheFlowSeesTheDataAsTheyAre) {
   request.standardize = false;
   const auto model = fitted(request);
   EXPECT_TRUE(
-      at::equal(model.parts[0].standardization.mean, at::zeros({2}, at::kDouble)));
+      nd::equal(model.parts[0].standardization.mean, nd::zeros({2}, nd::kDouble)));
   EXPECT_TRUE(
-      at::equal(model.parts[0].standardization.deviation, at::ones({2}, at::kDouble)));
+      nd::equal(model.parts[0].standardization.deviation, nd::ones({2}, nd::kDouble)));
   EXPECT_NEAR(nll(model, "valid.csv"), model.record["valid_nll_nats"].get<double>(),
               1e-10);
 }

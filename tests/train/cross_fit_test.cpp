@@ -1,5 +1,4 @@
 // Cross-fitting: which rows are held out, what becomes of the folds, and their scores.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/flow/density.h"
 #include "kinflow/train/cross_validation.h"
@@ -140,7 +140,7 @@ TEST_F(CrossFitted, StretchesOfTimeHaveGaps) {
 TEST_F(CrossFitted, RelativesStayTogether) {
   // Person 0 and 7 are related, and 7 and 23.
   FitRows rows;
-  rows.train.data = at::zeros({100, 1}, at::kDouble);
+  rows.train.data = nd::zeros({100, 1}, nd::kDouble);
   RelationshipFile matrix;
   matrix.rows = 100;
   matrix.sparse.row_starts = {0};
@@ -226,18 +226,18 @@ TEST_F(CrossFitted, TheMapIsTrainedOnAllRowsAsOftenAsTheFoldsSay) {
   auto all = rows;
   all.valid = all.train;
   auto dependence = make_fitted_dependence(
-      request.data.dependence, request.train.schedule, rows, at::kCPU, silent_);
+      request.data.dependence, request.train.schedule, rows, nd::kCPU, silent_);
   TrainingGroup group(
       {request}, all, dependence,
       {.replicas = {model.record["map"]["replica"].get<std::int64_t>()}});
   for (std::int64_t epoch = 0; epoch < epochs; ++epoch) group.trainer().run_epoch();
-  EXPECT_TRUE(at::equal(group.flow().values(), model.map->flow->values()));
+  EXPECT_TRUE(nd::equal(group.flow().values(), model.map->flow->values()));
   const auto loaded = load_model(folder_.path("run/model.safetensors"));
   ASSERT_TRUE(loaded.map);
-  EXPECT_TRUE(at::equal(loaded.map->flow->values(), model.map->flow->values()));
-  EXPECT_TRUE(at::equal(loaded.to_latent(all.train.data, {}).latents,
+  EXPECT_TRUE(nd::equal(loaded.map->flow->values(), model.map->flow->values()));
+  EXPECT_TRUE(nd::equal(loaded.to_latent(all.train.data, {}).latents,
                         loaded.single().to_latent(all.train.data, {}).latents));
-  EXPECT_FALSE(at::equal(loaded.to_latent(all.train.data, {}).latents,
+  EXPECT_FALSE(nd::equal(loaded.to_latent(all.train.data, {}).latents,
                          loaded.member(0).to_latent(all.train.data, {}).latents));
 }
 
@@ -278,25 +278,25 @@ TEST_F(CrossFitted, OrdinaryFlowsDescribeSingleRowsWhereHeldOutGroupsSaySo) {
   ordinary.row_flows = false;
   const auto alone = fit_into(ordinary, "ordinary").model;
   const auto rows = read_fit_rows(request.data, request.flow).train.data;
-  std::vector<at::Tensor> densities;
+  std::vector<Array> densities;
   for (std::int64_t i = 0; i < alone.members(); ++i) {
     const auto own = alone.member(i).row_log_density(rows, {});
     EXPECT_TRUE(
-        at::equal(members[static_cast<std::size_t>(i)].row_log_density(rows, {}), own));
+        nd::equal(members[static_cast<std::size_t>(i)].row_log_density(rows, {}), own));
   }
   for (const auto& member : members) {
     densities.push_back(member.row_log_density(rows, {}));
   }
-  EXPECT_TRUE(at::allclose(model.row_log_density(rows, {}),
-                           mixture_log_density(at::stack(densities)), 0, 1e-12));
+  EXPECT_TRUE(nd::allclose(model.row_log_density(rows, {}),
+                           mixture_log_density(nd::stack(densities)), 0, 1e-12));
   const auto loaded = load_model(folder_.path("run/model.safetensors"));
   EXPECT_TRUE(
-      at::equal(loaded.row_log_density(rows, {}), model.row_log_density(rows, {})));
+      nd::equal(loaded.row_log_density(rows, {}), model.row_log_density(rows, {})));
   auto without = request;
   without.row_flows = false;
   const auto plain = fit_into(without, "plain").model;
   EXPECT_TRUE(plain.row_parts.empty());
-  EXPECT_TRUE(at::equal(plain.member_latents(rows, {}).latents,
+  EXPECT_TRUE(nd::equal(plain.member_latents(rows, {}).latents,
                         model.member_latents(rows, {}).latents));
 }
 
@@ -348,9 +348,9 @@ TEST_F(CrossFitted, FlowsOfSeveralKindsAreChosenByTheirHeldOutRows) {
   const auto loaded = load_model(folder_.path("three/model.safetensors"));
   const auto rows = read_fit_rows(request.data, request.flow).train.data;
   EXPECT_TRUE(
-      at::equal(loaded.row_log_density(rows, {}), model.row_log_density(rows, {})));
+      nd::equal(loaded.row_log_density(rows, {}), model.row_log_density(rows, {})));
   EXPECT_TRUE(
-      at::equal(loaded.to_latent(rows, {}).latents, model.to_latent(rows, {}).latents));
+      nd::equal(loaded.to_latent(rows, {}).latents, model.to_latent(rows, {}).latents));
 }
 
 TEST_F(CrossFitted, NearlyCollinearColumnsAreDecorrelated) {
@@ -409,11 +409,11 @@ TEST_F(CrossFitted, ARestoredTrainingGoesOnToTheSameModel) {
   const auto second = resumed.finish(0, record, silent_);
   ASSERT_EQ(first.model.parts.size(), second.model.parts.size());
   for (std::size_t i = 0; i < first.model.parts.size(); ++i) {
-    EXPECT_TRUE(at::equal(first.model.parts[i].flow->values(),
+    EXPECT_TRUE(nd::equal(first.model.parts[i].flow->values(),
                           second.model.parts[i].flow->values()));
   }
   EXPECT_TRUE(
-      at::equal(first.model.map->flow->values(), second.model.map->flow->values()));
+      nd::equal(first.model.map->flow->values(), second.model.map->flow->values()));
   EXPECT_EQ(first.model.record, second.model.record);
 }
 

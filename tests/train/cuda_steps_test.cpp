@@ -3,13 +3,15 @@
 
 #ifdef KINFLOW_CUDA
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
+#include <cmath>
+#include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/train/adamax.h"
 #include "kinflow/train/epoch_cuda.h"
 #include "tests/flow/architectures.h"
 #include "tests/flow/cuda_rounding.h"
+#include "tests/flow/plain_flow.h"
 
 namespace kinflow {
 namespace {
@@ -19,69 +21,65 @@ constexpr double kStepRate = 0.01;
 
 // Of a training without weight decay.
 struct StepState {
-  at::Tensor values, moment, norm;  // [R, P]
+  Array values, moment, norm;  // [R, P]
   std::int64_t steps = 0;
 
-  StepState as(at::ScalarType type) const {
+  StepState as(nd::ScalarType type) const {
     return {values.to(type), moment.to(type), norm.to(type), steps};
   }
 };
 
 struct IndependentRows {
-  at::Tensor data, context;  // [n, p], [n, c] or undefined; float64 of float32 numbers
+  Array data, context;  // [n, p], [n, c] or undefined; float64 of float32 numbers
 };
 
 // Rows of the step, for every flow.
-at::Tensor rows_of_step(const at::Tensor& all, std::int64_t step, at::ScalarType type) {
+Array rows_of_step(const Array& all, std::int64_t step, nd::ScalarType type) {
   if (!all.defined()) return all;
   const auto rows = all.narrow(0, step * kStepRows, kStepRows).to(type);
   return rows.unsqueeze(0).expand({kFlows, kStepRows, rows.size(1)});
 }
 
-void step_by_tensors(Flow& flow, const IndependentRows& rows, at::ScalarType type,
-                     StepState& state) {
-  {
-    const c10::NoGradGuard no_grad;
-    flow.values().copy_(state.values);
-  }
-  const auto result = flow.to_latent(rows_of_step(rows.data, state.steps, type),
-                                     rows_of_step(rows.context, state.steps, type));
-  const auto gradient = flow.gradient_of(
-      (0.5 * result.latents.square().sum(-1) - result.log_abs_det).mean(1).sum());
-  const c10::NoGradGuard no_grad;
+void step_by_plain_flow(Flow& flow, const IndependentRows& rows, nd::ScalarType type,
+                        StepState& state) {
+  flow.values().copy_(state.values);
+  const auto data = rows_of_step(rows.data, state.steps, type),
+             context = rows_of_step(rows.context, state.steps, type);
+  constexpr double kShare = 1.0 / kStepRows;
+  const auto gradient = test::plain_gradient(
+      flow, data, context, flow.to_latent(data, context).latents * kShare, -kShare);
   Adamax adamax(state.values);
   adamax.first_moment = state.moment.clone();
   adamax.infinity_norm = state.norm.clone();
   adamax.steps.fill_(state.steps);
   auto next = state.values.clone();
-  adamax.step(next, gradient, at::full({kFlows, 1}, kStepRate, next.options()), {},
-              at::ones({kFlows, 1}, at::kBool));
+  adamax.step(next, gradient, nd::full({kFlows, 1}, kStepRate, next.options()), {},
+              nd::ones({kFlows, 1}, nd::kBool));
   state = {next, adamax.first_moment, adamax.infinity_norm, state.steps + 1};
 }
 
 void step_on_gpu(const FlowOptions& options, const IndependentRows& rows,
                  StepState& state) {
-  const c10::NoGradGuard no_grad;
-  const auto on_gpu = [](const at::Tensor& tensor) {
-    return tensor.to(at::kCUDA, at::kFloat).contiguous();
+  const auto on_gpu = [](const Array& tensor) {
+    return tensor.to(nd::kCUDA, nd::kFloat).contiguous();
   };
   const auto values = on_gpu(state.values), moment = on_gpu(state.moment),
              norm = on_gpu(state.norm);
-  const auto data = on_gpu(rows_of_step(rows.data, state.steps, at::kFloat)[0]);
+  const auto data = on_gpu(rows_of_step(rows.data, state.steps, nd::kFloat)[0]);
   const auto context =
       rows.context.defined()
-          ? on_gpu(rows_of_step(rows.context, state.steps, at::kFloat)[0])
+          ? on_gpu(rows_of_step(rows.context, state.steps, nd::kFloat)[0])
           : data;
-  const auto of_flows = [&](at::ScalarType type, double value) {
-    return at::full({kFlows}, value, values.options().dtype(type));
+  const auto of_flows = [&](nd::ScalarType type, double value) {
+    return nd::full({kFlows}, value, values.options().dtype(type));
   };
-  const auto mask = at::zeros({values.size(1)}, values.options());
-  const auto steps = of_flows(at::kLong, static_cast<double>(state.steps));
-  const auto skipped = of_flows(at::kLong, 0);
-  const auto rate = of_flows(at::kFloat, kStepRate), decay = of_flows(at::kFloat, 0);
-  const auto nll = of_flows(at::kDouble, 0);
-  const auto factor = at::ones({1}, values.options());
-  const auto order = at::arange(kStepRows, values.options().dtype(at::kLong));
+  const auto mask = nd::zeros({values.size(1)}, values.options());
+  const auto steps = of_flows(nd::kLong, static_cast<double>(state.steps));
+  const auto skipped = of_flows(nd::kLong, 0);
+  const auto rate = of_flows(nd::kFloat, kStepRate), decay = of_flows(nd::kFloat, 0);
+  const auto nll = of_flows(nd::kDouble, 0);
+  const auto factor = nd::ones({1}, values.options());
+  const auto order = nd::arange(kStepRows, values.options().dtype(nd::kLong));
   EpochCuda epoch(
       {.plan = make_plan(options), .rows = kStepRows, .batch_bounds = {0, kStepRows}});
   epoch.run({.data = data.data_ptr<float>(),
@@ -104,8 +102,8 @@ void step_on_gpu(const FlowOptions& options, const IndependentRows& rows,
 }
 
 // The gradient of the step between two states, which the moment has a tenth of.
-at::Tensor gradient_between(const StepState& before, const StepState& after) {
-  return 10 * (after.moment.to(at::kDouble) - 0.9 * before.moment.to(at::kDouble));
+Array gradient_between(const StepState& before, const StepState& after) {
+  return 10 * (after.moment.to(nd::kDouble) - 0.9 * before.moment.to(nd::kDouble));
 }
 
 void expect_rounding_alone(const Flow& flow, const StepState& before,
@@ -137,18 +135,18 @@ void expect_rounding_alone(const Flow& flow, const StepState& before,
   }
   // The step follows from the moment and the norm that the kernel itself has.
   const double correction = 1 - std::pow(0.9, static_cast<double>(found.steps));
-  const auto move = kStepRate / correction * found.moment.to(at::kDouble) /
-                    found.norm.to(at::kDouble);
+  const auto move = kStepRate / correction * found.moment.to(nd::kDouble) /
+                    found.norm.to(nd::kDouble);
   const auto off =
-      (before.values.to(at::kDouble) - move - found.values.to(at::kDouble));
-  EXPECT_LT((off.abs() / (before.values.to(at::kDouble).abs() + move.abs() + 1e-9))
+      (before.values.to(nd::kDouble) - move - found.values.to(nd::kDouble));
+  EXPECT_LT((off.abs() / (before.values.to(nd::kDouble).abs() + move.abs() + 1e-9))
                 .max()
                 .item<double>(),
             16 * kFloatRounding);
 }
 
 TEST(EpochCuda, EveryStepIsThatOfFloat64UpToRounding) {
-  if (!at::hasCUDA()) GTEST_SKIP() << "there is no GPU";
+  if (!nd::hasCUDA()) GTEST_SKIP() << "there is no GPU";
   // At this rate the loss of some rises to 20 nats, and rounding with it.
   for (const auto& options : std::vector<FlowOptions>{
            {.dimension = 1, .layers = 2, .hidden = {8}, .bins = 5},
@@ -159,24 +157,24 @@ TEST(EpochCuda, EveryStepIsThatOfFloat64UpToRounding) {
            {.kind = FlowKind::affine, .dimension = 3, .layers = 3, .hidden = {16}}}) {
     const auto numbers = [](std::int64_t columns, std::uint64_t seed, double scale) {
       return normal({kSteps * kStepRows, columns}, seed, scale)
-          .to(at::kFloat)
-          .to(at::kDouble);
+          .to(nd::kFloat)
+          .to(nd::kDouble);
     };
     const IndependentRows rows{
         .data = numbers(options.dimension, 3, 1.3),
-        .context = options.context > 0 ? numbers(options.context, 4, 1) : at::Tensor()};
-    Flow exact_flow(options, {1, 2}, at::kDouble),
-        single_flow(options, {1, 2}, at::kFloat);
-    const auto zeros = at::zeros_like(single_flow.values()).detach();
-    StepState state{single_flow.values().detach().to(at::kDouble),
-                    zeros.to(at::kDouble), zeros.to(at::kDouble)};
+        .context = options.context > 0 ? numbers(options.context, 4, 1) : Array()};
+    Flow exact_flow(options, {1, 2}, nd::kDouble),
+        single_flow(options, {1, 2}, nd::kFloat);
+    const auto zeros = nd::zeros_like(single_flow.values());
+    StepState state{single_flow.values().to(nd::kDouble), zeros.to(nd::kDouble),
+                    zeros.to(nd::kDouble)};
     for (std::int64_t step = 0; step < kSteps; ++step) {
       SCOPED_TRACE(testing::Message()
                    << options.dimension << " columns, step " << step);
-      const auto before = state.as(at::kFloat).as(at::kDouble);
-      auto exact = before, single = before.as(at::kFloat), found = single;
-      step_by_tensors(exact_flow, rows, at::kDouble, exact);
-      step_by_tensors(single_flow, rows, at::kFloat, single);
+      const auto before = state.as(nd::kFloat).as(nd::kDouble);
+      auto exact = before, single = before.as(nd::kFloat), found = single;
+      step_by_plain_flow(exact_flow, rows, nd::kDouble, exact);
+      step_by_plain_flow(single_flow, rows, nd::kFloat, single);
       step_on_gpu(options, rows, found);
       expect_rounding_alone(exact_flow, before, found, single, exact);
       state = exact;

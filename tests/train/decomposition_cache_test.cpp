@@ -1,7 +1,6 @@
 // Decompositions on disk: found again, never trusted.
 #include "kinflow/train/decomposition_cache.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -12,6 +11,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/hash.h"
 #include "kinflow/core/random.h"
 #include "kinflow/train/tensor_file.h"
@@ -24,13 +24,13 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kCachedRows = 60;
 
-at::Tensor random_relationship(std::uint64_t seed, std::int64_t rank = kCachedRows) {
+Array random_relationship(std::uint64_t seed, std::int64_t rank = kCachedRows) {
   Random random(seed);
-  const at::Tensor factor = at::empty({kCachedRows, rank}, at::kDouble);
+  const Array factor = nd::empty({kCachedRows, rank}, nd::kDouble);
   for (std::int64_t i = 0; i < factor.numel(); ++i) {
     factor.data_ptr<double>()[i] = random.normal();
   }
-  return at::mm(factor, factor.t()) / static_cast<double>(rank);
+  return nd::mm(factor, factor.t()) / static_cast<double>(rank);
 }
 
 class Messages : public Logger {
@@ -49,14 +49,14 @@ class DecompositionCacheTest : public testing::Test {
  protected:
   /// decompose_cached() with its messages in `said`; its result is compared with the
   /// matrix.
-  SpectralDecomposition decompose(const at::Tensor& matrix) {
+  SpectralDecomposition decompose(const Array& matrix) {
     said = Messages();
     const auto parts = decompose_cached(matrix, cache, said);
-    const at::Tensor& basis = parts.eigenvectors;
-    const at::Tensor again = at::mm(basis * parts.eigenvalues, basis.t());
+    const Array& basis = parts.eigenvectors;
+    const Array again = nd::mm(basis * parts.eigenvalues, basis.t());
     EXPECT_LT((again - matrix).abs().max().item<double>(), 1e-6);
-    const at::Tensor identity = at::eye(kCachedRows, at::kDouble);
-    EXPECT_LT((at::mm(basis.t(), basis) - identity).abs().max().item<double>(), 1e-12);
+    const Array identity = nd::eye(kCachedRows, nd::kDouble);
+    EXPECT_LT((nd::mm(basis.t(), basis) - identity).abs().max().item<double>(), 1e-12);
     return parts;
   }
   bool was_found() const { return said.has_info("taken from"); }
@@ -66,8 +66,7 @@ class DecompositionCacheTest : public testing::Test {
     EXPECT_EQ(files.size(), 1u);
     return folder.path(files.at(0));
   }
-  void expect_unsound_file_is_replaced(const at::Tensor& matrix,
-                                       const std::string& why) {
+  void expect_unsound_file_is_replaced(const Array& matrix, const std::string& why) {
     SCOPED_TRACE(why);
     decompose(matrix);
     EXPECT_FALSE(was_found());
@@ -91,7 +90,7 @@ class DecompositionCacheTest : public testing::Test {
 };
 
 TEST_F(DecompositionCacheTest, TheSecondTimeTheSameNumbersComeFromTheFile) {
-  const at::Tensor matrix = random_relationship(1);
+  const Array matrix = random_relationship(1);
   const auto first = decompose(matrix);
   EXPECT_FALSE(was_found());
   EXPECT_TRUE(was_kept());
@@ -103,22 +102,22 @@ TEST_F(DecompositionCacheTest, TheSecondTimeTheSameNumbersComeFromTheFile) {
   const auto second = decompose(matrix);
   EXPECT_TRUE(was_found());
   EXPECT_EQ(said.infos.size(), 1u);
-  EXPECT_TRUE(at::equal(first.eigenvectors, second.eigenvectors));
-  EXPECT_TRUE(at::equal(first.eigenvalues, second.eigenvalues));
+  EXPECT_TRUE(nd::equal(first.eigenvectors, second.eigenvectors));
+  EXPECT_TRUE(nd::equal(first.eigenvalues, second.eigenvalues));
   // It counts as used just now.
   EXPECT_LT(fs::file_time_type::clock::now() - fs::last_write_time(only_file()),
             std::chrono::hours(1));
 }
 
 TEST_F(DecompositionCacheTest, ViewsAndOtherLayoutsOfAMatrixAreTheSameMatrix) {
-  const at::Tensor matrix = random_relationship(1);
+  const Array matrix = random_relationship(1);
   decompose(matrix);
   decompose(matrix.t().contiguous().t());
   EXPECT_TRUE(was_found());
 }
 
 TEST_F(DecompositionCacheTest, ASmallestChangeOfTheMatrixIsAnotherMatrix) {
-  at::Tensor matrix = random_relationship(1);
+  Array matrix = random_relationship(1);
   decompose(matrix);
   matrix.data_ptr<double>()[0] = std::nextafter(matrix.data_ptr<double>()[0], 100.0);
   decompose(matrix);
@@ -127,14 +126,13 @@ TEST_F(DecompositionCacheTest, ASmallestChangeOfTheMatrixIsAnotherMatrix) {
 }
 
 TEST_F(DecompositionCacheTest, MatricesThatAreOnlyAlmostSymmetricOrDefiniteAreFound) {
-  at::Tensor asymmetric = random_relationship(2);
+  Array asymmetric = random_relationship(2);
   asymmetric.data_ptr<double>()[1] += 1e-9;
   // Of low rank: eigenvalues that should be 0, of which one is made negative.
-  const at::Tensor deficient = random_relationship(3, 5);
-  const at::Tensor direction =
-      decompose_relationship(deficient).eigenvectors.select(1, 0);
-  const at::Tensor indefinite = deficient - 1e-7 * at::outer(direction, direction);
-  for (const at::Tensor& matrix : {asymmetric, deficient, indefinite}) {
+  const Array deficient = random_relationship(3, 5);
+  const Array direction = decompose_relationship(deficient).eigenvectors.select(1, 0);
+  const Array indefinite = deficient - 1e-7 * nd::outer(direction, direction);
+  for (const Array& matrix : {asymmetric, deficient, indefinite}) {
     decompose(matrix);
     EXPECT_TRUE(was_kept());
     decompose(matrix);
@@ -144,7 +142,7 @@ TEST_F(DecompositionCacheTest, MatricesThatAreOnlyAlmostSymmetricOrDefiniteAreFo
 }
 
 TEST_F(DecompositionCacheTest, EveryKindOfDamageLeadsToANewDecomposition) {
-  const at::Tensor matrix = random_relationship(4);
+  const Array matrix = random_relationship(4);
   decompose(matrix);
   const std::string path = only_file();
   const std::string sound = content_of(path);
@@ -170,17 +168,17 @@ TEST_F(DecompositionCacheTest, EveryKindOfDamageLeadsToANewDecomposition) {
 }
 
 TEST_F(DecompositionCacheTest, ForeignContentUnderTheRightNameIsNotUsed) {
-  const at::Tensor matrix = random_relationship(5);
+  const Array matrix = random_relationship(5);
   decompose(matrix);
   const std::string path = only_file();
   const auto parts = decompose_relationship(matrix);
   save_tensors(path, {},
-               {{"weights", at::ones({kCachedRows, kCachedRows + 1}, at::kDouble)}});
+               {{"weights", nd::ones({kCachedRows, kCachedRows + 1}, nd::kDouble)}});
   expect_unsound_file_is_replaced(matrix, "found another format");
   save_tensors(
       path, {{"format", "kinflow eigen 1"}},
-      {{"eigenvectors", parts.eigenvectors.to(at::kFloat)},
-       {"eigenvalues", at::cat({parts.eigenvectors.flatten(), parts.eigenvalues})}});
+      {{"eigenvectors", parts.eigenvectors.to(nd::kFloat)},
+       {"eigenvalues", nd::cat({parts.eigenvectors.flatten(), parts.eigenvalues})}});
   expect_unsound_file_is_replaced(matrix, "found another size");
   save_tensors(path, {{"format", "kinflow eigen 1"}},
                {{"eigenvectors", parts.eigenvectors},
@@ -194,13 +192,13 @@ TEST_F(DecompositionCacheTest, ForeignContentUnderTheRightNameIsNotUsed) {
 }
 
 TEST_F(DecompositionCacheTest, NumbersThatAreNoDecompositionOfTheMatrixAreNotUsed) {
-  const at::Tensor matrix = random_relationship(5);
+  const Array matrix = random_relationship(5);
   const auto good = decompose(matrix);
   const std::string path = only_file();
   const auto key = std::stoull(path.substr(path.find(".eigen-") + 7, 16), nullptr, 16);
   // A file that says of itself that it is whole.
-  const auto forge = [&](const at::Tensor& vectors, const at::Tensor& values) {
-    const auto hash = [](const at::Tensor& tensor, std::uint64_t seed) {
+  const auto forge = [&](const Array& vectors, const Array& values) {
+    const auto hash = [](const Array& tensor, std::uint64_t seed) {
       return hash_of(
           {tensor.data_ptr<double>(), static_cast<std::size_t>(tensor.numel())}, seed);
     };
@@ -221,11 +219,11 @@ TEST_F(DecompositionCacheTest, NumbersThatAreNoDecompositionOfTheMatrixAreNotUse
   forge(good.eigenvectors, other.eigenvalues);
   expect_unsound_file_is_replaced(matrix, why);
   // Q'G x = D Q'x holds for a multiple of an eigenvector too.
-  at::Tensor longer = good.eigenvectors.clone();
+  Array longer = good.eigenvectors.clone();
   longer.select(1, 7).mul_(1 + 1e-6);
   forge(longer, good.eigenvalues);
   expect_unsound_file_is_replaced(matrix, why);
-  at::Tensor changed = good.eigenvalues.clone();
+  Array changed = good.eigenvalues.clone();
   changed[kCachedRows - 1] *= 1 + 1e-6;
   forge(good.eigenvectors, changed);
   expect_unsound_file_is_replaced(matrix, why);
@@ -237,14 +235,14 @@ TEST_F(DecompositionCacheTest, NumbersThatAreNoDecompositionOfTheMatrixAreNotUse
     forge(good.eigenvectors, changed);
     expect_unsound_file_is_replaced(matrix, why);
   }
-  at::Tensor broken = good.eigenvectors.clone();
+  Array broken = good.eigenvectors.clone();
   broken[3][4] = std::nan("");
   forge(broken, good.eigenvalues);
   expect_unsound_file_is_replaced(matrix, why);
 }
 
 TEST_F(DecompositionCacheTest, AFolderInPlaceOfTheFileIsNoFailure) {
-  const at::Tensor matrix = random_relationship(7);
+  const Array matrix = random_relationship(7);
   decompose(matrix);
   const std::string path = only_file();
   fs::remove(path);
@@ -336,14 +334,14 @@ TEST_F(DecompositionCacheTest, WhatKilledProgramsLeftIsRemovedAfterADay) {
 }
 
 TEST_F(DecompositionCacheTest, WhatDecomposeRelationshipRefusesIsRefused) {
-  at::Tensor matrix = random_relationship(31);
+  Array matrix = random_relationship(31);
   matrix.diagonal().sub_(10);
   EXPECT_NE(input_error_of([&] {
               decompose_cached(matrix, cache, said);
             }).find("not positive semidefinite"),
             std::string::npos);
   EXPECT_NE(input_error_of([&] {
-              decompose_cached(at::ones({2, 3}, at::kDouble), cache, said);
+              decompose_cached(nd::ones({2, 3}, nd::kDouble), cache, said);
             }).find("expected a square matrix"),
             std::string::npos);
   EXPECT_TRUE(folder.files().empty());

@@ -1,7 +1,15 @@
-// The fused engine against the tensor engine, which is its oracle.
+// The fused engine against single steps with batch passes and estimators, and the
+// gradients of batch passes against differences.
+#include <algorithm>
+#include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "kinflow/array/array.h"
+#include "kinflow/train/batch_pass.h"
 #include "small_trainings.h"
+#include "tests/flow/central_differences.h"
 
 namespace kinflow {
 namespace {
@@ -119,20 +127,20 @@ std::vector<Case> cases() {
   return result;
 }
 
-TEST(Engine, FusedAndTensorStepsGiveTheSameTraining) {
+TEST(Engine, FusedEpochsAndSingleStepsGiveTheSameTraining) {
   for (const auto& [name, setup] : cases()) {
-    SmallTraining fused(setup, Engine::fused), tensor(setup, Engine::tensor);
+    SmallTraining fused(setup, Engine::fused), steps(setup, Engine::steps);
     const auto first_values = fused.values().clone();
     fused.run_to_the_end();
-    tensor.run_to_the_end();
-    const auto states = fused.trainer().state(), oracle = tensor.trainer().state();
+    steps.run_to_the_end();
+    const auto states = fused.trainer().state(), oracle = steps.trainer().state();
     for (std::size_t i = 0; i < setup.replicas.size(); ++i) {
       const auto r = static_cast<std::int64_t>(i);
       const auto what = name + ", replica " + std::to_string(r);
       const bool has_stages =
           setup.replicas[i].options.schedule == Schedule::alternating;
       const double bound = has_stages ? kSameStages : kSameSteps;
-      EXPECT_LT(difference_of(fused.history(r), tensor.history(r)), bound) << what;
+      EXPECT_LT(difference_of(fused.history(r), steps.history(r)), bound) << what;
       for (const auto& key : {"flow.values", "dependence.unconstrained", "best_values",
                               "best_parameters", "best_nll"}) {
         EXPECT_LT(difference_of(states.at(key)[r], oracle.at(key)[r]), bound)
@@ -158,7 +166,7 @@ TEST(Engine, FusedAndTensorStepsGiveTheSameTraining) {
     }
     EXPECT_EQ(fused.trainer().skipped_steps(), 0) << name;
     EXPECT_TRUE(fused.trainer().take_warnings().empty()) << name;
-    EXPECT_TRUE(tensor.trainer().take_warnings().empty()) << name;
+    EXPECT_TRUE(steps.trainer().take_warnings().empty()) << name;
   }
 }
 
@@ -180,12 +188,12 @@ Distance distance_of(SmallTraining& a, SmallTraining& b, std::int64_t replicas) 
     squares += difference.square().sum().item<double>();
     count += difference.numel();
   }
-  const auto values = a.values().to(at::kDouble) - b.values().to(at::kDouble);
+  const auto values = a.values().to(nd::kDouble) - b.values().to(nd::kDouble);
   return {std::sqrt(squares / static_cast<double>(count)),
           values.square().mean().sqrt().item<double>()};
 }
 
-TEST(Engine, FusedSinglePrecisionIsAsCloseToDoubleAsTensorsAre) {
+TEST(Engine, FusedSinglePrecisionIsAsCloseToDoubleAsStepsAre) {
   // Where gradients are rounding noise Adamax makes steps of them, in either engine.
   constexpr double kFloor = 1e-7;
   const auto independent = two_replicas(Schedule::baseline, Estimator::pairs);
@@ -204,18 +212,119 @@ TEST(Engine, FusedSinglePrecisionIsAsCloseToDoubleAsTensorsAre) {
        {.law = make_small_law(Structure::relationship, kEngineRows),
         .replicas = all_combinations()}}};
   for (auto [name, setup] : compared) {
-    SmallTraining reference(setup, Engine::tensor);
-    setup.type = at::kFloat;
-    SmallTraining fused(setup, Engine::fused), tensor(setup, Engine::tensor);
+    SmallTraining reference(setup, Engine::steps);
+    setup.type = nd::kFloat;
+    SmallTraining fused(setup, Engine::fused), steps(setup, Engine::steps);
     reference.run_to_the_end();
     fused.run_to_the_end();
-    tensor.run_to_the_end();
+    steps.run_to_the_end();
     const auto replicas = static_cast<std::int64_t>(setup.replicas.size());
     const auto of_fused = distance_of(fused, reference, replicas);
-    const auto of_tensor = distance_of(tensor, reference, replicas);
-    EXPECT_GT(of_tensor.curves, 0) << name;
-    EXPECT_LT(of_fused.curves, 2 * of_tensor.curves + kFloor) << name;
-    EXPECT_LT(of_fused.values, 2 * of_tensor.values + kFloor) << name;
+    const auto of_steps = distance_of(steps, reference, replicas);
+    EXPECT_GT(of_steps.curves, 0) << name;
+    EXPECT_LT(of_fused.curves, 2 * of_steps.curves + kFloor) << name;
+    EXPECT_LT(of_fused.values, 2 * of_steps.values + kFloor) << name;
+  }
+}
+
+// The gradients of a batch pass in some weights of all flows together and in random
+// directions, against differences of the flow by its layers in float64.
+class BatchPassGradient {
+ public:
+  static constexpr std::int64_t kFlows = 3, kRows = 40;
+  static constexpr double kSlope = -0.7;  // of the log-determinants
+
+  explicit BatchPassGradient(const FlowOptions& options)
+      : options_(options),
+        flow_(options, {1, 2, 3}, nd::kDouble),
+        data_(exact_floats({kRows, options.dimension}, 5, 1.5)),
+        rows_(nd::tensor(std::vector<std::int64_t>{3, 39, 0, 17, 18, 5, 11})),
+        slopes_(exact_floats({kFlows, rows_.size(0), options.dimension}, 7, 1)) {
+    if (options.context > 0) context_ = exact_floats({kRows, options.context}, 6, 1);
+    flow_.values().copy_(
+        (flow_.values() + normal_numbers(flow_.values().sizes(), 8, 0.2))
+            .to(nd::kFloat));
+    const std::int64_t count = flow_.values().size(1);
+    Random random(9);
+    for (int i = 0; i < 60; ++i) {
+      directions_.push_back(nd::zeros({count, 1}, nd::kDouble));
+      directions_.back()[static_cast<std::int64_t>(random.below(count))].fill_(1);
+    }
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      const auto direction = normal_numbers({count, 1}, 100 + i);
+      directions_.push_back(direction / direction.norm());
+    }
+    const auto values = flow_.values().clone();
+    for (const auto& direction : directions_) {
+      expected_.push_back(test::central_derivative(
+          [&](double step) {
+            flow_.values().copy_(values + step * direction.t());
+            return value_by_layers();
+          },
+          1e-4));
+      flow_.values().copy_(values);
+    }
+  }
+
+  // The largest difference, relative to the gradient of the flow.
+  double error(nd::ScalarType type, Engine engine) const {
+    Flow flow(options_, {1, 2, 3}, type);
+    flow.values().copy_(flow_.values());
+    const auto pass =
+        make_batch_pass(flow, data_.to(type),
+                        context_.defined() ? context_.to(type) : context_, engine);
+    pass->to_latent(rows_);
+    const auto gradient =
+        pass->gradient(slopes_.to(type), kSlope).to(nd::kDouble);  // [R, P]
+    const auto size = gradient.norm(2, 1);
+    double largest = 0;
+    for (std::size_t i = 0; i < directions_.size(); ++i) {
+      const auto found = gradient.mm(directions_[i]).squeeze(1);
+      const auto errors = (found - expected_[i]).abs() / size;
+      largest = std::max(largest, errors.max().item<double>());
+    }
+    return largest;
+  }
+
+ private:
+  static Array exact_floats(nd::IntArrayRef shape, std::uint64_t seed, double scale) {
+    return normal_numbers(shape, seed, scale).to(nd::kFloat).to(nd::kDouble);
+  }
+  // Of every flow, [R].
+  Array value_by_layers() const {
+    const auto of_flows = [&](const Array& all) {
+      return all.index_select(0, rows_).expand({kFlows, rows_.size(0), all.size(1)});
+    };
+    const auto result = flow_.to_latent(
+        of_flows(data_), context_.defined() ? of_flows(context_) : context_);
+    return (result.latents * slopes_).sum({1, 2}) + kSlope * result.log_abs_det.sum(1);
+  }
+
+  FlowOptions options_;
+  Flow flow_;
+  Array data_, context_, rows_, slopes_;
+  std::vector<Array> directions_, expected_;  // [P, 1], [R]
+};
+
+TEST(BatchPass, GradientsAreThoseOfDifferencesOfTheLayers) {
+  for (const auto kind : {FlowKind::spline, FlowKind::affine}) {
+    for (const std::int64_t context : {0, 2}) {
+      for (const bool has_map : {false, true}) {
+        SCOPED_TRACE(testing::Message()
+                     << (kind == FlowKind::spline ? "spline" : "affine") << ", context "
+                     << context << ", map " << has_map);
+        const BatchPassGradient gradient({.kind = kind,
+                                          .dimension = 3,
+                                          .context = context,
+                                          .hidden = {8, 8},
+                                          .bins = 5,
+                                          .latent_map = has_map});
+        for (const auto engine : {Engine::fused, Engine::steps}) {
+          EXPECT_LT(gradient.error(nd::kDouble, engine), 1e-9);
+          EXPECT_LT(gradient.error(nd::kFloat, engine), 1e-5);
+        }
+      }
+    }
   }
 }
 

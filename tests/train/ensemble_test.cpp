@@ -1,9 +1,9 @@
 // Fits that keep several of their flows as the members of one model.
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/train/fit.h"
@@ -65,7 +65,7 @@ TEST_F(Ensemble, MembersAreTheBestReplicasInOrder) {
   request.ensemble = 2;
   const auto two = fit_into(request, "two").model;
   EXPECT_EQ(two.members(), 2);
-  EXPECT_TRUE(at::equal(two.parts[0].flow->values(),
+  EXPECT_TRUE(nd::equal(two.parts[0].flow->values(),
                         all.model.parts[0].flow->values().narrow(0, 0, 2)));
   for (std::int64_t member = 0; member < 4; ++member) {
     const auto replica =
@@ -118,7 +118,7 @@ TEST_F(Ensemble, OfOneIsTheBestReplicaAlone) {
   const auto one = fit_into(grid_request(1), "one");
   const auto three = fit_into(grid_request(3), "three");
   EXPECT_EQ(one.model.members(), 1);
-  EXPECT_TRUE(at::equal(one.model.parts[0].flow->values()[0],
+  EXPECT_TRUE(nd::equal(one.model.parts[0].flow->values()[0],
                         three.model.parts[0].flow->values()[0]));
   EXPECT_EQ(one.model.dependence.parameters, three.model.dependence.parameters);
   EXPECT_EQ(one.model.record["members"].size(), 1u);

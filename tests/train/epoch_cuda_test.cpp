@@ -1,16 +1,14 @@
-// Epochs in one CUDA launch against the trainer's steps by tensors.
+// Epochs in one CUDA launch against the trainer's single steps.
 #include <gtest/gtest.h>
 
 #ifdef KINFLOW_CUDA
-
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <optional>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/independent.h"
@@ -22,12 +20,12 @@
 #include "tests/flow/cuda_rounding.h"
 
 #define SKIP_WITHOUT_GPU() \
-  if (!at::hasCUDA()) GTEST_SKIP() << "there is no GPU"
+  if (!nd::hasCUDA()) GTEST_SKIP() << "there is no GPU"
 
 namespace kinflow {
 namespace {
 
-std::vector<std::int64_t> numbers(const at::Tensor& tensor) {
+std::vector<std::int64_t> numbers(const Array& tensor) {
   const auto* data = tensor.data_ptr<std::int64_t>();
   return {data, data + tensor.numel()};
 }
@@ -38,14 +36,14 @@ struct Training {
   TrainOptions options;
   const Dependence* law = nullptr;
   const Blocks* blocks = nullptr;  // as law; null: independent
-  at::Tensor data;                 // [n, p] float64, of float32 numbers
-  at::Tensor context = {};
+  Array data;                      // [n, p] float64, of float32 numbers
+  Array context = {};
   double start = 0.3;
 };
 
 struct Result {
-  at::Tensor values, unconstrained;  // float64 on the CPU
-  std::vector<double> train_nll;     // of the last epoch
+  Array values, unconstrained;    // float64 on the CPU
+  std::vector<double> train_nll;  // of the last epoch
   std::int64_t steps = 0;
 };
 
@@ -57,28 +55,25 @@ std::vector<std::uint64_t> seeds(std::int64_t replicas) {
 }
 
 // @param disturbance  of the first weights, relative to each
-Result train_by_tensors(const Training& training, std::int64_t replicas,
-                        at::ScalarType type, double disturbance = 0,
-                        std::uint64_t seed = 0) {
-  Flow flow(training.flow, seeds(replicas), at::kFloat);
+Result train_by_steps(const Training& training, std::int64_t replicas,
+                      nd::ScalarType type, double disturbance = 0,
+                      std::uint64_t seed = 0) {
+  Flow flow(training.flow, seeds(replicas), nd::kFloat);
   Flow in_type(training.flow, seeds(replicas), type);
-  {
-    const c10::NoGradGuard no_grad;
-    in_type.values().copy_(flow.values());
-    in_type.values() *= 1 + normal(flow.values().sizes(), seed, disturbance).to(type);
-  }
-  const auto as = [&](const at::Tensor& t) { return t.defined() ? t.to(type) : t; };
+  in_type.values().copy_(flow.values());
+  in_type.values() *= 1 + normal(flow.values().sizes(), seed, disturbance).to(type);
+  const auto as = [&](const Array& t) { return t.defined() ? t.to(type) : t; };
   Trainer trainer(in_type, *training.law,
                   {.train = as(training.data),
                    .train_context = as(training.context),
                    .valid = as(training.data),
                    .valid_context = as(training.context)},
                   training.options,
-                  at::full({replicas, training.law->parameter_count()}, training.start,
-                           at::kDouble),
-                  Engine::tensor);
+                  nd::full({replicas, training.law->parameter_count()}, training.start,
+                           nd::kDouble),
+                  Engine::steps);
   while (!trainer.finished()) trainer.run_epoch();
-  Result result{.values = in_type.values().to(at::kDouble),
+  Result result{.values = in_type.values().to(nd::kDouble),
                 .unconstrained = trainer.state().at("dependence.unconstrained"),
                 .train_nll = {},
                 .steps = trainer.state().at("flow.steps")[0].item<std::int64_t>()};
@@ -90,9 +85,8 @@ Result train_by_tensors(const Training& training, std::int64_t replicas,
 }
 
 Result train_on_gpu(const Training& training, std::int64_t replicas) {
-  const c10::NoGradGuard no_grad;
   const auto& options = training.options;
-  const auto floats = at::TensorOptions(at::kFloat).device(at::kCUDA);
+  const auto floats = nd::TensorOptions(nd::kFloat).device(nd::kCUDA);
   const std::int64_t n = training.data.size(0), p = training.data.size(1);
   const std::int64_t k = training.law->parameter_count();
   EpochSetup setup{.plan = make_plan(training.flow), .rows = n};
@@ -108,45 +102,45 @@ Result train_on_gpu(const Training& training, std::int64_t replicas) {
   EXPECT_TRUE(EpochCuda::fits(setup));
   EpochCuda epochs(setup);
 
-  const Flow flow(training.flow, seeds(replicas), at::kFloat);
-  auto values = flow.values().to(at::kCUDA);
-  auto moment = at::zeros_like(values), norm = at::zeros_like(values);
-  const auto mask = flow.decay_mask().to(at::kCUDA);
-  const auto of_replicas = [&](at::ScalarType type, double value) {
-    return at::full({replicas}, value, floats.dtype(type));
+  const Flow flow(training.flow, seeds(replicas), nd::kFloat);
+  auto values = flow.values().to(nd::kCUDA);
+  auto moment = nd::zeros_like(values), norm = nd::zeros_like(values);
+  const auto mask = flow.decay_mask().to(nd::kCUDA);
+  const auto of_replicas = [&](nd::ScalarType type, double value) {
+    return nd::full({replicas}, value, floats.dtype(type));
   };
-  auto steps = of_replicas(at::kLong, 0), dependence_steps = of_replicas(at::kLong, 0);
-  auto skipped = of_replicas(at::kLong, 0);
-  const auto rate = of_replicas(at::kFloat, options.learning_rate);
-  const auto decay = of_replicas(at::kFloat, options.weight_decay);
+  auto steps = of_replicas(nd::kLong, 0), dependence_steps = of_replicas(nd::kLong, 0);
+  auto skipped = of_replicas(nd::kLong, 0);
+  const auto rate = of_replicas(nd::kFloat, options.learning_rate);
+  const auto decay = of_replicas(nd::kFloat, options.weight_decay);
   const bool is_joint = options.schedule == Schedule::joint && k > 0;
   const bool remembers = k > 0 && options.estimator != Estimator::pairs;
-  const auto moves = of_replicas(at::kBool, is_joint);
-  const auto has_memory = of_replicas(at::kBool, remembers);
+  const auto moves = of_replicas(nd::kBool, is_joint);
+  const auto has_memory = of_replicas(nd::kBool, remembers);
   const auto share = of_replicas(
-      at::kDouble, options.estimator == Estimator::memory ? 1 : options.memory_share);
-  const auto dependence_rate = of_replicas(at::kDouble, options.dependence_rate);
-  const auto prior = of_replicas(at::kDouble, options.prior);
+      nd::kDouble, options.estimator == Estimator::memory ? 1 : options.memory_share);
+  const auto dependence_rate = of_replicas(nd::kDouble, options.dependence_rate);
+  const auto prior = of_replicas(nd::kDouble, options.prior);
   auto unconstrained =
       training.law
-          ->to_unconstrained(at::full({replicas, k}, training.start, at::kDouble))
-          .to(at::kCUDA)
+          ->to_unconstrained(nd::full({replicas, k}, training.start, nd::kDouble))
+          .to(nd::kCUDA)
           .contiguous();
-  auto dependence_moment = at::zeros_like(unconstrained);
-  auto dependence_norm = at::zeros_like(unconstrained);
-  auto train_nll = of_replicas(at::kDouble, NAN);
-  const auto data = training.data.to(at::kCUDA, at::kFloat).contiguous();
+  auto dependence_moment = nd::zeros_like(unconstrained);
+  auto dependence_norm = nd::zeros_like(unconstrained);
+  auto train_nll = of_replicas(nd::kDouble, NAN);
+  const auto data = training.data.to(nd::kCUDA, nd::kFloat).contiguous();
   const auto context =
-      training.context.defined() ? training.context.to(at::kCUDA, at::kFloat) : data;
+      training.context.defined() ? training.context.to(nd::kCUDA, nd::kFloat) : data;
   const float* context_pointer =
       training.context.defined() ? context.data_ptr<float>() : nullptr;
-  auto memory = at::empty({replicas, n, p}, floats);
+  auto memory = nd::empty({replicas, n, p}, floats);
   FusedFlowCuda(setup.plan)
       .to_latent(
           {.count = n, .data = data.data_ptr<float>(), .context = context_pointer},
           replicas, values.data_ptr<float>(), memory.data_ptr<float>(), nullptr,
           nullptr);
-  auto orders = at::empty({options.epochs, n}, floats.dtype(at::kLong));
+  auto orders = nd::empty({options.epochs, n}, floats.dtype(nd::kLong));
   row_orders(options.seed, 0, options.epochs, n, orders.data_ptr<std::int64_t>(),
              nullptr);
   for (std::int64_t epoch = 0; epoch < options.epochs; ++epoch) {
@@ -155,7 +149,7 @@ Result train_on_gpu(const Training& training, std::int64_t replicas) {
       const auto decays = 32 * (epoch * batches + batch) / (options.epochs * batches);
       factors.push_back(std::pow(0.9F, static_cast<float>(decays)));
     }
-    const auto factor = at::tensor(factors).to(at::kCUDA);
+    const auto factor = nd::tensor(factors).to(nd::kCUDA);
     epochs.run(
         {.data = data.data_ptr<float>(),
          .context = context_pointer,
@@ -186,13 +180,13 @@ Result train_on_gpu(const Training& training, std::int64_t replicas) {
   EXPECT_EQ(skipped.sum().item<std::int64_t>(), 0);
   const auto nll =
       (train_nll + 0.5 * static_cast<double>(p) * std::log(2 * std::numbers::pi)).cpu();
-  return {.values = values.to(at::kCPU, at::kDouble),
+  return {.values = values.to(nd::kCPU, nd::kDouble),
           .unconstrained = unconstrained.cpu(),
           .train_nll = {nll.data_ptr<double>(), nll.data_ptr<double>() + replicas},
           .steps = steps[0].item<std::int64_t>()};
 }
 
-double distance(const at::Tensor& found, const at::Tensor& expected) {
+double distance(const Array& found, const Array& expected) {
   if (expected.numel() == 0) return 0;
   return ((found - expected).norm() / expected.norm()).item<double>();
 }
@@ -221,15 +215,14 @@ void expect_the_same_training(Training training, std::int64_t epochs) {
   training.options.epochs = epochs;
   training.options.batch_size = kBatchRows;
   training.options.patience = 1000;
-  const auto exact = train_by_tensors(training, 2, at::kDouble);
+  const auto exact = train_by_steps(training, 2, nd::kDouble);
   const auto found = train_on_gpu(training, 2);
   EXPECT_EQ(found.steps, 10 * epochs);
   EXPECT_EQ(exact.steps, 10 * epochs);
   const double lost = largest_cuda_error(64, 0) / 2;  // on average
-  Deviation most(train_by_tensors(training, 2, at::kFloat), exact);
+  Deviation most(train_by_steps(training, 2, nd::kFloat), exact);
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    const Deviation other(train_by_tensors(training, 2, at::kDouble, lost, seed),
-                          exact);
+    const Deviation other(train_by_steps(training, 2, nd::kDouble, lost, seed), exact);
     most.values = std::max(most.values, other.values);
     most.unconstrained = std::max(most.unconstrained, other.unconstrained);
     most.nll = std::max(most.nll, other.nll);
@@ -247,15 +240,15 @@ void expect_the_same_training(const Training& training) {
 }
 
 // 400 rows: some blocks of one row, some large.
-at::Tensor some_blocks() {
+Array some_blocks() {
   std::vector<std::int64_t> block;
   for (std::int64_t i = 0; i < 400; ++i)
     block.push_back(i % 7 == 0 ? 100 + i : (i % 4 == 0 ? 1 : 2 + i % 23));
-  return at::tensor(block, at::kLong);
+  return nd::tensor(block, nd::kLong);
 }
 
-at::Tensor rows(std::int64_t columns) {
-  return normal({400, columns}, 3, 1.3).to(at::kFloat).to(at::kDouble);
+Array rows(std::int64_t columns) {
+  return normal({400, columns}, 3, 1.3).to(nd::kFloat).to(nd::kDouble);
 }
 
 TEST(EpochCuda, TrainsBlocksAsTensorsDo) {
@@ -306,8 +299,8 @@ TEST(EpochCuda, TrainsIndependentRowsOfEveryKindOfFlow) {
          .law = &law,
          .data = rows(flow.dimension),
          .context = flow.context > 0
-                        ? normal({400, flow.context}, 4).to(at::kFloat).to(at::kDouble)
-                        : at::Tensor()});
+                        ? normal({400, flow.context}, 4).to(nd::kFloat).to(nd::kDouble)
+                        : Array()});
   }
 }
 
@@ -322,15 +315,15 @@ TEST(EpochCuda, AReplicaDoesNotDependOnTheOthers) {
   training.options.epochs = 3;
   training.options.batch_size = 40;
   const auto few = train_on_gpu(training, 2), many = train_on_gpu(training, 700);
-  EXPECT_TRUE(at::equal(few.values, many.values.narrow(0, 0, 2)));
-  EXPECT_TRUE(at::equal(few.unconstrained, many.unconstrained.narrow(0, 0, 2)));
+  EXPECT_TRUE(nd::equal(few.values, many.values.narrow(0, 0, 2)));
+  EXPECT_TRUE(nd::equal(few.unconstrained, many.unconstrained.narrow(0, 0, 2)));
   EXPECT_EQ(few.train_nll[1], many.train_nll[1]);
 }
 
 TEST(EpochCuda, RowOrdersAreThoseOfTheGenerator) {
   SKIP_WITHOUT_GPU();
   for (const std::int64_t n : {1, 2, 1000}) {
-    auto orders = at::empty({40, n}, at::TensorOptions(at::kLong).device(at::kCUDA));
+    auto orders = nd::empty({40, n}, nd::TensorOptions(nd::kLong).device(nd::kCUDA));
     row_orders(77, 5, 40, n, orders.data_ptr<std::int64_t>(), nullptr);
     const auto found = orders.cpu();
     for (std::int64_t i = 0; i < 40; ++i) {

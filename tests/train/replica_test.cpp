@@ -1,5 +1,6 @@
 // What a replica's numbers do not depend on: the replicas beside it, the number of
 // threads, and whether others have stopped; and checkpoints of such trainings.
+#include "kinflow/array/array.h"
 #include "kinflow/core/device.h"
 #include "small_trainings.h"
 
@@ -64,7 +65,7 @@ void expect_replicas_do_not_know_each_other(const TrainingSetup& setup, double b
 TEST(Replicas, OfIndependentRowsAndBlocksDoNotKnowEachOtherBitForBit) {
   for (const auto structure : {Structure::independent, Structure::per_block,
                                Structure::shared, Structure::per_size}) {
-    for (const auto type : {at::kFloat, at::kDouble}) {
+    for (const auto type : {nd::kFloat, nd::kDouble}) {
       SCOPED_TRACE(name_of(structure));
       expect_replicas_do_not_know_each_other(
           {.law = make_small_law(structure, kReplicaRows),
@@ -74,7 +75,7 @@ TEST(Replicas, OfIndependentRowsAndBlocksDoNotKnowEachOtherBitForBit) {
     }
   }
   // Scores of rows that place the latents.
-  for (const auto type : {at::kFloat, at::kDouble}) {
+  for (const auto type : {nd::kFloat, nd::kDouble}) {
     expect_replicas_do_not_know_each_other(
         {.law = make_small_law(Structure::per_block, kReplicaRows),
          .replicas = different_replicas(),
@@ -111,7 +112,7 @@ TEST(Replicas, AStageForManyEqualsThatOfEachAlone) {
     replicas[r].start = 0.1 + 0.1 * static_cast<double>(r);
     replicas[r].seed = r + 1;
   }
-  for (const auto type : {at::kDouble, at::kFloat}) {
+  for (const auto type : {nd::kDouble, nd::kFloat}) {
     const TrainingSetup setup{
         .law = make_small_law(Structure::relationship, kReplicaRows),
         .replicas = replicas,
@@ -171,7 +172,7 @@ TEST_F(Threads, DoNotChangeAnyBitOfATraining) {
       expect_the_same_with_any_number({.law = law, .replicas = {replicas[only]}},
                                       name_of(structure) + " of one replica");
     }
-    for (const auto type : {at::kFloat, at::kDouble}) {
+    for (const auto type : {nd::kFloat, nd::kDouble}) {
       expect_the_same_with_any_number({.law = law, .replicas = replicas, .type = type},
                                       name_of(structure) + " of four replicas");
     }
@@ -220,7 +221,7 @@ constexpr PatienceCase kPatienceCases[] = {
     {Structure::per_block, Schedule::joint, Estimator::memory},
     {Structure::per_block, Schedule::joint, Estimator::pairs},
     {Structure::shared, Schedule::alternating, Estimator::hybrid},
-    {Structure::per_block, Schedule::joint, Estimator::hybrid, Engine::tensor},
+    {Structure::per_block, Schedule::joint, Estimator::hybrid, Engine::steps},
     {Structure::relationship, Schedule::joint, Estimator::memory},
     {Structure::relationship, Schedule::alternating, Estimator::pairs}};
 constexpr std::int64_t kPatience = 3, kLength = 30;

@@ -1,12 +1,12 @@
 // Shares of columns and correlations of shared parts against closed forms.
 #include "kinflow/train/shared_parts.h"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/log.h"
 #include "kinflow/dependence/markov_time.h"
 #include "kinflow/dependence/relationship_sum.h"
@@ -17,8 +17,8 @@
 namespace kinflow {
 namespace {
 
-at::Tensor groups_of(std::int64_t groups, std::int64_t rows) {
-  return at::arange(groups, at::kLong).repeat_interleave(rows);
+Array groups_of(std::int64_t groups, std::int64_t rows) {
+  return nd::arange(groups, nd::kLong).repeat_interleave(rows);
 }
 
 // A model whose flow is the identity, of latents that `standardization` makes.
@@ -33,13 +33,13 @@ Model model_of(const Standardization& standardization, LearnedDependence depende
        .context_standardization = {},
        .flow = std::make_unique<Flow>(
            FlowOptions{.kind = FlowKind::affine, .dimension = columns, .hidden = {4}},
-           std::vector<std::uint64_t>{1}, at::kDouble)});
+           std::vector<std::uint64_t>{1}, nd::kDouble)});
   return model;
 }
 
 Standardization plain(std::int64_t columns) {
-  return {.mean = at::full({columns}, 3.0, at::kDouble),
-          .deviation = at::full({columns}, 2.0, at::kDouble)};
+  return {.mean = nd::full({columns}, 3.0, nd::kDouble),
+          .deviation = nd::full({columns}, 2.0, nd::kDouble)};
 }
 
 LearnedDependence of_groups(std::int64_t groups, std::int64_t rows,
@@ -77,15 +77,15 @@ nlohmann::json parts_of_groups(std::int64_t groups, std::int64_t rows,
 TEST(SharedParts, OfALinearNormalModelHaveTheirClosedForm) {
   auto standardization = plain(3);
   const auto map =
-      at::tensor({1.0, 0.0, 0.0, 0.8, 0.6, 0.0, -0.5, 0.5, 0.7}, at::kDouble)
+      nd::tensor({1.0, 0.0, 0.0, 0.8, 0.6, 0.0, -0.5, 0.5, 0.7}, nd::kDouble)
           .view({3, 3});
-  standardization.decorrelation = at::linalg_inv(map);
+  standardization.decorrelation = nd::linalg_inv(map);
   const std::vector<double> rhos = {0.9, 0.1, 0.4};
   auto model = model_of(standardization, of_groups(300, 6, rhos));
   const auto found = parts_of_groups(300, 6, rhos, model);
-  const auto share = at::tensor(rhos, at::kDouble);
-  const auto shared = at::mm(map * share, map.t());
-  const auto whole = at::mm(map, map.t()).diagonal();
+  const auto share = nd::tensor(rhos, nd::kDouble);
+  const auto shared = nd::mm(map * share, map.t());
+  const auto whole = nd::mm(map, map.t()).diagonal();
   ASSERT_EQ(found["columns"].size(), 3);
   for (std::int64_t j = 0; j < 3; ++j) {
     const auto& column = found["columns"][static_cast<std::size_t>(j)];
@@ -128,8 +128,8 @@ TEST(SharedParts, IntervalsOfNormalColumnsHaveTheErrorOfTheAnalysisOfVariance) {
 
 TEST(SharedParts, OfSkewedColumnsAreOnTheScaleOfTheColumn) {
   const double rho = 0.6, sigma = 0.5;
-  const auto share = at::full({1, 1}, rho, at::kDouble);
-  at::Tensor shared = at::zeros({2}, at::kDouble), variance = at::zeros_like(shared);
+  const auto share = nd::full({1, 1}, rho, nd::kDouble);
+  Array shared = nd::zeros({2}, nd::kDouble), variance = nd::zeros_like(shared);
   for (int batch = 0; batch < 100; ++batch) {
     Random random(1, static_cast<std::uint64_t>(batch));
     const auto latents =
@@ -162,12 +162,12 @@ TEST(SharedParts, AreGivenTheContext) {
   const std::vector<double> rhos = {0.3};
   auto model = model_of(plain(1), of_groups(100, 5, rhos));
   model.context_columns = {"age"};
-  model.parts[0].context_standardization = {at::zeros({1}, at::kDouble),
-                                            at::ones({1}, at::kDouble)};
+  model.parts[0].context_standardization = {nd::zeros({1}, nd::kDouble),
+                                            nd::ones({1}, nd::kDouble)};
   model.parts[0].flow = std::make_unique<Flow>(
       FlowOptions{
           .kind = FlowKind::affine, .dimension = 1, .context = 1, .hidden = {4}},
-      std::vector<std::uint64_t>{1}, at::kDouble);
+      std::vector<std::uint64_t>{1}, nd::kDouble);
   auto& values = model.parts[0].flow->values();
   values.copy_(normal_numbers(values.sizes(), 3, 0.5));
   const TableRows rows{.data = {}, .context = normal_numbers({500, 1}, 4, 3)};
@@ -179,7 +179,7 @@ TEST(SharedParts, AreGivenTheContext) {
 
 TEST(SharedParts, OfTimeAreCorrelationsOverOneStep) {
   const double lambda = 0.2, gamma = 0.3;
-  const auto times = 2 * at::arange(200, at::kDouble);
+  const auto times = 2 * nd::arange(200, nd::kDouble);
   auto model = model_of(
       plain(2),
       {.kind = DependenceKind::time, .time_decay = 0, .parameters = {lambda, gamma}});
@@ -194,7 +194,7 @@ TEST(SharedParts, OfTimeAreCorrelationsOverOneStep) {
 
 TEST(SharedParts, OfASumAreOneForEachWay) {
   const auto group = groups_of(10, 4);
-  const auto same = group.unsqueeze(0).eq(group.unsqueeze(1)).to(at::kDouble);
+  const auto same = group.unsqueeze(0).eq(group.unsqueeze(1)).to(nd::kDouble);
   auto model = model_of(plain(2), {.kind = DependenceKind::sum,
                                    .parts = {"group", "relationship"},
                                    .parameters = {0.5, 0.2, 0.3}});
@@ -232,10 +232,10 @@ TEST(SharedParts, OfMembersThatDifferHaveWiderIntervals) {
 }
 
 // tr(C_j^-1 M C_l^-1 N), halved for j = l, with M and N of `ways`.
-at::Tensor dense_information(const std::vector<at::Tensor>& covariances,
-                             const std::vector<at::Tensor>& ways) {
+Array dense_information(const std::vector<Array>& covariances,
+                        const std::vector<Array>& ways) {
   const auto p = std::ssize(covariances), q = std::ssize(ways);
-  auto information = at::empty({p, p, q, q}, at::kDouble);
+  auto information = nd::empty({p, p, q, q}, nd::kDouble);
   for (std::int64_t j = 0; j < p; ++j) {
     for (std::int64_t l = 0; l < p; ++l) {
       for (std::int64_t r = 0; r < q; ++r) {
@@ -254,19 +254,19 @@ at::Tensor dense_information(const std::vector<at::Tensor>& covariances,
   return information;
 }
 
-void expect_alike(const at::Tensor& found, const at::Tensor& expected) {
+void expect_alike(const Array& found, const Array& expected) {
   EXPECT_LT(((found - expected) / expected).abs().max().item<double>(), 1e-3)
       << found << expected;
 }
 
-at::Tensor of_share(double own, const at::Tensor& shared) {
-  return own * at::eye(shared.size(0), at::kDouble) + (1 - own) * shared;
+Array of_share(double own, const Array& shared) {
+  return own * nd::eye(shared.size(0), nd::kDouble) + (1 - own) * shared;
 }
 
 TEST(ShareInformation, MatchesDenseAlgebra) {
-  const auto identity = at::eye(12, at::kDouble);
-  const auto block = at::tensor({0, 0, 0, 1, 1, 2, 3, 3, 3, 3, 3, 4}, at::kLong);
-  const auto same = block.unsqueeze(0).eq(block.unsqueeze(1)).to(at::kDouble);
+  const auto identity = nd::eye(12, nd::kDouble);
+  const auto block = nd::tensor({0, 0, 0, 1, 1, 2, 3, 3, 3, 3, 3, 4}, nd::kLong);
+  const auto same = block.unsqueeze(0).eq(block.unsqueeze(1)).to(nd::kDouble);
   LearnedDependence blocks{.kind = DependenceKind::blocks,
                            .labels = {"0", "1", "3"},
                            .sizes = {3, 2, 5},
@@ -276,7 +276,7 @@ TEST(ShareInformation, MatchesDenseAlgebra) {
       share_information(
           *make_blocks(block,
                        {.correlation = BlockCorrelation::per_latent, .columns = 2}),
-          blocks, 2, at::kCPU),
+          blocks, 2, nd::kCPU),
       dense_information({of_share(0.1, same), of_share(0.9, same)}, {identity, same}));
 
   const auto related = dense_relationship(12);
@@ -284,7 +284,7 @@ TEST(ShareInformation, MatchesDenseAlgebra) {
                                  {.kind = DependenceKind::relationship,
                                   .latents = 2,
                                   .parameters = {0.3, 0.8}},
-                                 2, at::kCPU),
+                                 2, nd::kCPU),
                dense_information({of_share(0.3, related), of_share(0.8, related)},
                                  {identity, related}));
 
@@ -293,7 +293,7 @@ TEST(ShareInformation, MatchesDenseAlgebra) {
                                  {.kind = DependenceKind::sum,
                                   .parts = {"group", "relationship"},
                                   .parameters = {0.5, 0.2, 0.3}},
-                                 2, at::kCPU),
+                                 2, nd::kCPU),
                dense_information({sum, sum}, {identity, same, related}));
 }
 

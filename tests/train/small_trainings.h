@@ -2,8 +2,6 @@
 // or other threads.
 #pragma once
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/independent.h"
@@ -22,9 +21,9 @@
 
 namespace kinflow {
 
-inline at::Tensor normal_numbers(at::IntArrayRef shape, std::uint64_t seed,
-                                 double scale = 1) {
-  auto values = at::empty(shape, at::kDouble);
+inline Array normal_numbers(nd::IntArrayRef shape, std::uint64_t seed,
+                            double scale = 1) {
+  auto values = nd::empty(shape, nd::kDouble);
   Random random(seed);
   auto* out = values.data_ptr<double>();
   for (std::int64_t i = 0; i < values.numel(); ++i) out[i] = scale * random.normal();
@@ -57,24 +56,24 @@ inline std::string name_of(Structure structure) {
 }
 
 // Blocks of many sizes, one row included, rows in no order.
-inline at::Tensor mixed_blocks(std::int64_t rows) {
+inline Array mixed_blocks(std::int64_t rows) {
   std::vector<std::int64_t> label;
   for (std::int64_t i = 0; i < rows; ++i) {
     label.push_back(i % 7 == 0 ? 1000 + i : i * i % 23);
   }
-  return at::tensor(label, at::kLong);
+  return nd::tensor(label, nd::kLong);
 }
 
 // Two bent columns, rows of a block alike, with numbers that float32 holds exactly.
-inline at::Tensor bent_rows(std::int64_t rows, std::uint64_t seed) {
-  const auto block = std::get<1>(at::_unique(mixed_blocks(rows), true, true));
+inline Array bent_rows(std::int64_t rows, std::uint64_t seed) {
+  const auto block = std::get<1>(nd::_unique2(mixed_blocks(rows), true, true));
   auto data = 0.7 * normal_numbers({rows, 2}, seed) +
               0.6 * normal_numbers({rows, 2}, seed + 1000).index_select(0, block);
   data.select(1, 1) += 0.4 * data.select(1, 0).square() - 0.4;
-  return data.to(at::kFloat).to(at::kDouble);
+  return data.to(nd::kFloat).to(nd::kDouble);
 }
 
-inline at::Tensor dense_relationship(std::int64_t rows) {
+inline Array dense_relationship(std::int64_t rows) {
   const auto factor = normal_numbers({rows, rows / 2}, 31);
   const auto product = factor.matmul(factor.t());
   const auto scale = product.diagonal().rsqrt();
@@ -122,7 +121,7 @@ struct TrainingSetup {
   std::shared_ptr<const Dependence> law;
   std::vector<ReplicaSetup> replicas = {};
   FlowOptions flow = {.dimension = 2, .layers = 2, .hidden = {8}, .bins = 5};
-  at::ScalarType type = at::kDouble;
+  nd::ScalarType type = nd::kDouble;
   std::int64_t valid_rows = 100;
   bool is_valid_joint = false;  // the validation rows depend on each other, in blocks
   bool calibrates = false;      // the validation rows place the latents
@@ -138,7 +137,7 @@ class SmallTraining {
         trainer_(make_trainer(setup, engine)) {}
 
   Trainer& trainer() { return *trainer_; }
-  const at::Tensor& values() const { return flow_.values(); }
+  const Array& values() const { return flow_.values(); }
   void run(std::int64_t epochs) {
     for (std::int64_t i = 0; i < epochs; ++i) trainer().run_epoch();
   }
@@ -146,41 +145,40 @@ class SmallTraining {
     while (!trainer().finished()) trainer().run_epoch();
   }
   // [epochs + 1, 4] of a replica: train NLL, validation NLL, rate, typical parameter.
-  at::Tensor history(std::int64_t replica) {
+  Array history(std::int64_t replica) {
     std::vector<double> numbers;
     for (const auto& record : trainer().history()) {
       if (record.replica != replica) continue;
       numbers.insert(numbers.end(), {record.train_nll_nats, record.valid_nll_nats,
                                      record.learning_rate, record.typical_parameter});
     }
-    return at::tensor(numbers, at::kDouble).view({-1, 4});
+    return nd::tensor(numbers, nd::kDouble).view({-1, 4});
   }
-  at::Tensor state(const std::string& name) { return trainer().state().at(name); }
+  Array state(const std::string& name) { return trainer().state().at(name); }
 
  private:
   static Flow make_flow(const TrainingSetup& setup) {
     std::vector<std::uint64_t> seeds;
     for (const auto& replica : setup.replicas) seeds.push_back(replica.seed);
     Flow made(setup.flow, seeds, setup.type);
-    const c10::NoGradGuard no_grad;
-    std::vector<at::Tensor> first;
+    std::vector<Array> first;
     for (const auto& replica : setup.replicas) {
       // The weights of float64 and float32 flows differ by rounding.
-      const Flow alone(setup.flow, {replica.seed}, at::kFloat);
+      const Flow alone(setup.flow, {replica.seed}, nd::kFloat);
       const auto added = normal_numbers(alone.values().sizes(), 90 + replica.seed,
                                         replica.disturbance);
-      first.push_back(alone.values() + added.to(at::kFloat));
+      first.push_back(alone.values() + added.to(nd::kFloat));
     }
-    made.values().copy_(at::cat(first));
+    made.values().copy_(nd::cat(first));
     return made;
   }
 
   std::unique_ptr<Trainer> make_trainer(const TrainingSetup& setup, Engine engine) {
     const auto replicas = static_cast<std::int64_t>(setup.replicas.size());
     const auto context = [&](std::int64_t rows, std::uint64_t seed) {
-      return setup.flow.context == 0 ? at::Tensor()
+      return setup.flow.context == 0 ? Array()
                                      : normal_numbers({rows, setup.flow.context}, seed)
-                                           .to(at::kFloat)
+                                           .to(nd::kFloat)
                                            .to(setup.type);
     };
     TrainingData data{
@@ -189,24 +187,24 @@ class SmallTraining {
         .valid = bent_rows(setup.valid_rows, 7).to(setup.type),
         .valid_context = context(setup.valid_rows, 8),
         .train_log_abs_det = 0.7,
-        .valid_log_abs_det = at::full({setup.valid_rows}, 0.7, at::kDouble),
+        .valid_log_abs_det = nd::full({setup.valid_rows}, 0.7, nd::kDouble),
         .calibrates = setup.calibrates};
     const auto count = law_->parameter_count();
     if (count > 0) {
       const auto interpreted =
           law_->interpreted(law_->default_parameters().unsqueeze(0)).size(1);
-      data.typical_weights = at::arange(1, interpreted + 1, at::kDouble).unsqueeze(1);
+      data.typical_weights = nd::arange(1, interpreted + 1, nd::kDouble).unsqueeze(1);
       data.typical_weights /= data.typical_weights.sum();
     }
     if (setup.is_valid_joint) {
       valid_law_ =
-          std::make_shared<Blocks>(at::arange(setup.valid_rows).div(2, "floor"),
+          std::make_shared<Blocks>(nd::arange(setup.valid_rows).floor_divide(2),
                                    BlocksOptions{BlockCorrelation::shared});
       data.valid_law = valid_law_.get();
       data.valid_weights = data.typical_weights;
     }
     std::vector<TrainOptions> options;
-    auto start = at::empty({replicas, count}, at::kDouble);
+    auto start = nd::empty({replicas, count}, nd::kDouble);
     for (std::int64_t r = 0; r < replicas; ++r) {
       const auto& own = setup.replicas[static_cast<std::size_t>(r)];
       options.push_back(own.options);
@@ -223,16 +221,16 @@ class SmallTraining {
 
 // The largest difference of two tensors. Numbers that are not finite must be so in
 // both.
-inline double difference_of(const at::Tensor& a, const at::Tensor& b) {
-  if (a.sizes() != b.sizes() || !at::isnan(a).equal(at::isnan(b))) return INFINITY;
+inline double difference_of(const Array& a, const Array& b) {
+  if (a.sizes() != b.sizes() || !nd::isnan(a).equal(nd::isnan(b))) return INFINITY;
   if (a.numel() == 0) return 0;
   const auto difference =
-      (a.to(at::kDouble) - b.to(at::kDouble)).masked_fill(at::isnan(a), 0);
+      (a.to(nd::kDouble) - b.to(nd::kDouble)).masked_fill(nd::isnan(a), 0);
   return difference.abs().max().item<double>();
 }
 
 // Equal bit for bit, where not a number equals itself.
-inline bool is_same(const at::Tensor& a, const at::Tensor& b) {
+inline bool is_same(const Array& a, const Array& b) {
   return a.scalar_type() == b.scalar_type() && difference_of(a, b) == 0;
 }
 

@@ -1,19 +1,18 @@
 // The learned matrices that mix the channels of a Glow flow, all of a scale at once.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 
 namespace kinflow {
 
 /// The maps x -> x matrix + offset of the channels of S steps, with ActNorm in them.
 struct ChannelMaps {
-  at::Tensor matrix;       ///< [S, c, c]
-  at::Tensor offset;       ///< [S, c]; undefined without ActNorm
-  at::Tensor log_abs_det;  ///< [S], of one pixel
+  Array matrix;       ///< [S, c, c]
+  Array offset;       ///< [S, c]; undefined without ActNorm
+  Array log_abs_det;  ///< [S], of one pixel
 };
 
 /// A matrix is P L (U + diag(sign exp(s))) with a fixed permutation P and fixed signs;
@@ -22,28 +21,28 @@ struct ChannelMaps {
 class ChannelMixing {
  public:
   /// Random orthogonal matrices. @param packed [S, c, c], gets the learned numbers
-  ChannelMixing(const at::Tensor& packed, std::uint64_t seed, std::int64_t scale);
+  ChannelMixing(const Array& packed, std::uint64_t seed, std::int64_t scale);
 
   /// @param activation_norm [S, 2 c]: all a, then all b; or undefined
-  ChannelMaps maps(const at::Tensor& packed, const at::Tensor& activation_norm) const;
+  ChannelMaps maps(const Array& packed, const Array& activation_norm) const;
 
   /// Gradient in the learned numbers from that in the maps.
   /// @param log_abs_det_slope  of each map's log-determinant
-  void backward(const at::Tensor& packed, const at::Tensor& activation_norm,
-                const at::Tensor& matrix_slopes, const at::Tensor& offset_slopes,
-                double log_abs_det_slope, at::Tensor packed_gradient,
-                at::Tensor activation_norm_gradient) const;
+  void backward(const Array& packed, const Array& activation_norm,
+                const Array& matrix_slopes, const Array& offset_slopes,
+                double log_abs_det_slope, Array packed_gradient,
+                Array activation_norm_gradient) const;
 
   /// What is fixed, [S, c + 1, c]: the permutation matrix, then the signs.
-  at::Tensor fixed() const;
-  void set_fixed(const at::Tensor& fixed);
+  Array fixed() const;
+  void set_fixed(const Array& fixed);
 
  private:
   struct Factors;
-  Factors factors(const at::Tensor& packed) const;
+  Factors factors(const Array& packed) const;
 
-  at::Tensor permutation_;  // [S, c, c]
-  at::Tensor signs_;        // [S, c]
+  Array permutation_;  // [S, c, c]
+  Array signs_;        // [S, c]
 };
 
 }  // namespace kinflow

@@ -1,34 +1,33 @@
 // Forward and backward passes of a gated dense block.
 #include "kinflow/flow/glow/dense_network.h"
 
-#include <ATen/ATen.h>
-
+#include "kinflow/array/array.h"
 #include "kinflow/flow/glow/kernels_of.h"
 
 namespace kinflow {
 namespace {
 
-at::Tensor view(const at::Tensor& buffer, const MatrixSlot& slot) {
+Array view(const Array& buffer, const MatrixSlot& slot) {
   return buffer.narrow(0, slot.offset, slot.count()).view({slot.rows, slot.columns});
 }
 
-at::ScalarType bias_type(const at::Tensor& like) {
-  return like.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+nd::ScalarType bias_type(const Array& like) {
+  return like.scalar_type() == nd::kDouble ? nd::kDouble : nd::kFloat;
 }
 
-at::Tensor sums_of(const DenseWorkspace& workspace, const DenseSlots& slots,
-                   const MatrixSlot& bias) {
+Array sums_of(const DenseWorkspace& workspace, const DenseSlots& slots,
+              const MatrixSlot& bias) {
   return workspace.sums.narrow(1, bias.offset - slots.biases.offset, bias.columns);
 }
 
-at::Tensor first_columns(const at::Tensor& matrix, std::int64_t count) {
+Array first_columns(const Array& matrix, std::int64_t count) {
   return matrix.narrow(1, 0, count);
 }
 
 }  // namespace
 
-DenseParameters::DenseParameters(const DenseSlots& shape, const at::Tensor& wide,
-                                 const at::Tensor& all)
+DenseParameters::DenseParameters(const DenseSlots& shape, const Array& wide,
+                                 const Array& all)
     : slots(shape),
       gate(view(wide, shape.gate)),
       first(view(all, shape.first)),
@@ -46,75 +45,75 @@ DenseParameters::DenseParameters(const DenseSlots& shape, const at::Tensor& wide
 }
 
 DenseActivations::DenseActivations(const DenseSlots& slots, std::int64_t pixels,
-                                   const at::Tensor& like, bool keeps_hidden)
-    : features(at::empty({pixels, slots.width()}, like.options())),
-      gates(at::empty({pixels, 3 * slots.channels}, like.options())),
+                                   const Array& like, bool keeps_hidden)
+    : features(nd::empty({pixels, slots.width()}, like.options())),
+      gates(nd::empty({pixels, 3 * slots.channels}, like.options())),
       summary(
-          at::empty({pixels, slots.channels}, like.options().dtype(bias_type(like)))) {
+          nd::empty({pixels, slots.channels}, like.options().dtype(bias_type(like)))) {
   const std::int64_t widest = slots.width_before(slots.layers - 1);
-  at::Tensor shared;
-  if (!keeps_hidden) shared = at::empty({pixels * widest}, like.options());
+  Array shared;
+  if (!keeps_hidden) shared = nd::empty({pixels * widest}, like.options());
   for (std::int64_t layer = 0; layer < slots.layers; ++layer) {
     const std::int64_t width = slots.width_before(layer);
     hidden.push_back(keeps_hidden
-                         ? at::empty({pixels, width}, like.options())
+                         ? nd::empty({pixels, width}, like.options())
                          : shared.narrow(0, 0, pixels * width).view({pixels, width}));
   }
 }
 
 DenseWorkspace::DenseWorkspace(const DenseSlots& slots, std::int64_t pixels,
-                               const at::Tensor& like, bool for_backward)
-    : taps(at::empty({pixels, 9 * slots.growth}, like.options())) {
+                               const Array& like, bool for_backward)
+    : taps(nd::empty({pixels, 9 * slots.growth}, like.options())) {
   if (!for_backward) return;
-  feature_slopes = at::empty({pixels, slots.width()}, like.options());
-  gate_slopes = at::empty({pixels, 3 * slots.channels}, like.options());
+  feature_slopes = nd::empty({pixels, slots.width()}, like.options());
+  gate_slopes = nd::empty({pixels, 3 * slots.channels}, like.options());
   hidden_slopes =
-      at::empty({pixels * slots.width_before(slots.layers - 1)}, like.options());
-  sums = at::empty({glow_kernels_of(like.device()).sum_parts(), slots.biases.columns},
+      nd::empty({pixels * slots.width_before(slots.layers - 1)}, like.options());
+  sums = nd::empty({glow_kernels_of(like.device()).sum_parts(), slots.biases.columns},
                    like.options().dtype(bias_type(like)));
 }
 
-at::Tensor dense_forward(const DenseParameters& parameters, const PixelGrid& grid,
-                         const at::Tensor& input, DenseActivations& activations,
-                         DenseWorkspace& workspace) {
+Array dense_forward(const DenseParameters& parameters, const PixelGrid& grid,
+                    const Array& input, DenseActivations& activations,
+                    DenseWorkspace& workspace) {
   const auto& slots = parameters.slots;
   const auto& kernels = glow_kernels_of(input.device());
   const auto& features = activations.features;
   const auto start = first_columns(features, slots.channels);
-  start.copy_(at::addmm(parameters.first_bias, input, parameters.first));
+  start.copy_(nd::addmm(parameters.first_bias, input, parameters.first));
   for (std::int64_t layer = 0; layer < slots.layers; ++layer) {
     auto& hidden = activations.hidden[layer];
     const std::int64_t width = slots.width_before(layer);
-    at::mm_out(hidden, first_columns(features, width), parameters.mixing[layer]);
+    nd::mm_out(hidden, first_columns(features, width), parameters.mixing[layer]);
     kernels.add_bias_and_rectify(view_of(hidden),
                                  view_of(parameters.mixing_bias[layer]));
-    at::mm_out(workspace.taps, hidden, parameters.convolution[layer]);
+    nd::mm_out(workspace.taps, hidden, parameters.convolution[layer]);
     kernels.gather_taps(grid, view_of(workspace.taps),
                         view_of(parameters.convolution_bias[layer]),
                         view_of(features.narrow(1, width, slots.growth)));
   }
-  at::mm_out(activations.gates, features, parameters.gate);
+  nd::mm_out(activations.gates, features, parameters.gate);
   kernels.gate(view_of(start), view_of(activations.gates),
                view_of(parameters.gate_bias), view_of(activations.summary));
-  return at::addmm(parameters.last_bias, activations.summary, parameters.last);
+  return nd::addmm(parameters.last_bias, activations.summary, parameters.last);
 }
 
-at::Tensor dense_backward(const DenseParameters& parameters, const PixelGrid& grid,
-                          const at::Tensor& input, const at::Tensor& result_slopes,
-                          const DenseActivations& activations,
-                          DenseWorkspace& workspace, DenseParameters& gradient) {
+Array dense_backward(const DenseParameters& parameters, const PixelGrid& grid,
+                     const Array& input, const Array& result_slopes,
+                     const DenseActivations& activations, DenseWorkspace& workspace,
+                     DenseParameters& gradient) {
   const auto& slots = parameters.slots;
   const auto& kernels = glow_kernels_of(input.device());
   const auto& features = activations.features;
   auto& feature_slopes = workspace.feature_slopes;
 
-  at::mm_out(gradient.last, activations.summary.t(), result_slopes);
-  const auto summary_slopes = at::mm(result_slopes, parameters.last.t());
+  nd::mm_out(gradient.last, activations.summary.t(), result_slopes);
+  const auto summary_slopes = nd::mm(result_slopes, parameters.last.t());
   kernels.gate_backward(view_of(summary_slopes), view_of(activations.gates),
                         view_of(workspace.gate_slopes),
                         view_of(sums_of(workspace, slots, slots.gate_bias)));
-  at::mm_out(gradient.gate, features.t(), workspace.gate_slopes);
-  at::mm_out(feature_slopes, workspace.gate_slopes, parameters.gate.t());
+  nd::mm_out(gradient.gate, features.t(), workspace.gate_slopes);
+  nd::mm_out(feature_slopes, workspace.gate_slopes, parameters.gate.t());
 
   for (std::int64_t layer = slots.layers - 1; layer >= 0; --layer) {
     const std::int64_t width = slots.width_before(layer);
@@ -124,26 +123,26 @@ at::Tensor dense_backward(const DenseParameters& parameters, const PixelGrid& gr
         view_of(sums_of(workspace, slots, slots.convolution_bias[layer])));
     kernels.spread_taps(grid, view_of(made), view_of(workspace.taps));
     const auto& hidden = activations.hidden[layer];
-    at::mm_out(gradient.convolution[layer], hidden.t(), workspace.taps);
+    nd::mm_out(gradient.convolution[layer], hidden.t(), workspace.taps);
     auto hidden_slopes = workspace.hidden_slopes.narrow(0, 0, grid.pixels() * width)
                              .view({grid.pixels(), width});
-    at::mm_out(hidden_slopes, workspace.taps, parameters.convolution[layer].t());
+    nd::mm_out(hidden_slopes, workspace.taps, parameters.convolution[layer].t());
     kernels.rectify_backward(
         view_of(hidden_slopes), view_of(hidden),
         view_of(sums_of(workspace, slots, slots.mixing_bias[layer])));
-    at::mm_out(gradient.mixing[layer], first_columns(features, width).t(),
+    nd::mm_out(gradient.mixing[layer], first_columns(features, width).t(),
                hidden_slopes);
     auto seen = first_columns(feature_slopes, width);
-    at::addmm_out(seen, seen, hidden_slopes, parameters.mixing[layer].t());
+    nd::addmm_out(seen, seen, hidden_slopes, parameters.mixing[layer].t());
   }
 
   kernels.add_and_sum(view_of(first_columns(feature_slopes, slots.channels)),
                       view_of(summary_slopes),
                       view_of(sums_of(workspace, slots, slots.first_bias)));
-  at::sum_out(gradient.biases, workspace.sums, {0});
-  at::sum_out(gradient.last_bias, result_slopes, {0});
-  at::mm_out(gradient.first, input.t(), summary_slopes);
-  return at::mm(summary_slopes, parameters.first.t());
+  nd::sum_out(gradient.biases, workspace.sums, {0});
+  nd::sum_out(gradient.last_bias, result_slopes, {0});
+  nd::mm_out(gradient.first, input.t(), summary_slopes);
+  return nd::mm(summary_slopes, parameters.first.t());
 }
 
 }  // namespace kinflow

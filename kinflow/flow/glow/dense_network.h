@@ -1,11 +1,10 @@
 // The network of a Glow coupling: a gated dense block of convolutions.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/glow/glow_kernels.h"
 #include "kinflow/flow/glow/glow_layout.h"
 
@@ -14,38 +13,37 @@ namespace kinflow {
 /// Parameters of one network, or their gradient, as views of buffers.
 struct DenseParameters {
   /// @param wide  buffer of the wide products  @param all  buffer of all parameters
-  DenseParameters(const DenseSlots& slots, const at::Tensor& wide,
-                  const at::Tensor& all);
+  DenseParameters(const DenseSlots& slots, const Array& wide, const Array& all);
 
   DenseSlots slots;
-  std::vector<at::Tensor> mixing, convolution;
-  at::Tensor gate, first, last;
-  at::Tensor first_bias, gate_bias, last_bias, biases;
-  std::vector<at::Tensor> mixing_bias, convolution_bias;
+  std::vector<Array> mixing, convolution;
+  Array gate, first, last;
+  Array first_bias, gate_bias, last_bias, biases;
+  std::vector<Array> mixing_bias, convolution_bias;
 };
 
-/// What backward() needs of forward(); the tensors are used again by every call.
+/// What backward() needs of forward(); the arrays are used again by every call.
 struct DenseActivations {
-  /// @param like  a tensor of the type of the wide products
+  /// @param like  an array of the type of the wide products
   /// @param keeps_hidden  false: hidden layers share one buffer; for forward() alone
-  DenseActivations(const DenseSlots& slots, std::int64_t pixels, const at::Tensor& like,
+  DenseActivations(const DenseSlots& slots, std::int64_t pixels, const Array& like,
                    bool keeps_hidden);
 
-  at::Tensor features;             ///< [pixels, width], what all layers have made
-  std::vector<at::Tensor> hidden;  ///< [pixels, width_before(layer)]
-  at::Tensor gates;                ///< [pixels, 3 channels]
-  at::Tensor summary;              ///< [pixels, channels], of the biases' type
+  Array features;             ///< [pixels, width], what all layers have made
+  std::vector<Array> hidden;  ///< [pixels, width_before(layer)]
+  Array gates;                ///< [pixels, 3 channels]
+  Array summary;              ///< [pixels, channels], of the biases' type
 };
 
 /// Room for intermediate results, shared by the networks of one shape.
 struct DenseWorkspace {
-  DenseWorkspace(const DenseSlots& slots, std::int64_t pixels, const at::Tensor& like,
+  DenseWorkspace(const DenseSlots& slots, std::int64_t pixels, const Array& like,
                  bool for_backward);
 
-  at::Tensor taps;  ///< [pixels, 9 growth]
+  Array taps;  ///< [pixels, 9 growth]
   // For backward():
-  at::Tensor feature_slopes, gate_slopes, hidden_slopes;
-  at::Tensor sums;  ///< [parts, biases]
+  Array feature_slopes, gate_slopes, hidden_slopes;
+  Array sums;  ///< [parts, biases]
 };
 
 /// Scales and shifts [pixels, outputs] from channels [pixels, inputs].
@@ -57,14 +55,14 @@ struct DenseWorkspace {
 ///
 /// The 3 x 3 convolutions are one product for all taps, whose results are gathered from
 /// the neighbours.
-at::Tensor dense_forward(const DenseParameters& parameters, const PixelGrid& grid,
-                         const at::Tensor& input, DenseActivations& activations,
-                         DenseWorkspace& workspace);
+Array dense_forward(const DenseParameters& parameters, const PixelGrid& grid,
+                    const Array& input, DenseActivations& activations,
+                    DenseWorkspace& workspace);
 
 /// Slopes of the input; writes the gradient of the parameters.
-at::Tensor dense_backward(const DenseParameters& parameters, const PixelGrid& grid,
-                          const at::Tensor& input, const at::Tensor& result_slopes,
-                          const DenseActivations& activations,
-                          DenseWorkspace& workspace, DenseParameters& gradient);
+Array dense_backward(const DenseParameters& parameters, const PixelGrid& grid,
+                     const Array& input, const Array& result_slopes,
+                     const DenseActivations& activations, DenseWorkspace& workspace,
+                     DenseParameters& gradient);
 
 }  // namespace kinflow

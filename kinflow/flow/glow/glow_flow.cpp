@@ -1,20 +1,18 @@
 // Making a Glow flow, and running it over many images.
 #include "kinflow/flow/glow/glow_flow.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/glow/glow_pass.h"
 
 namespace kinflow {
 namespace {
 
 template <typename Real>
-void fill_uniform(const at::Tensor& values, const MatrixSlot& slot, double bound,
+void fill_uniform(const Array& values, const MatrixSlot& slot, double bound,
                   Random& random) {
   Real* numbers = values.data_ptr<Real>() + slot.offset;
   for (std::int64_t i = 0; i < slot.count(); ++i) {
@@ -24,8 +22,7 @@ void fill_uniform(const at::Tensor& values, const MatrixSlot& slot, double bound
 
 // Weights and biases of a layer uniform on +-1 / sqrt(inputs); those of the last are 0.
 template <typename Real>
-void initialize_network(const at::Tensor& values, const DenseSlots& slots,
-                        Random& random) {
+void initialize_network(const Array& values, const DenseSlots& slots, Random& random) {
   const auto fill = [&](const MatrixSlot& weight, const MatrixSlot& bias,
                         std::int64_t inputs) {
     const double bound = 1 / std::sqrt(static_cast<double>(inputs));
@@ -71,15 +68,15 @@ class Passes {
 
 }  // namespace
 
-GlowFlow::GlowFlow(const GlowOptions& options, std::uint64_t seed, at::ScalarType type,
-                   at::Device device)
+GlowFlow::GlowFlow(const GlowOptions& options, std::uint64_t seed, nd::ScalarType type,
+                   nd::Device device)
     : options_(options), layout_(options) {
-  const auto start = at::zeros({layout_.count}, at::TensorOptions(type));
+  const auto start = nd::zeros({layout_.count}, nd::TensorOptions(type));
   std::int64_t number = 0;
   for (const auto& of_scale : layout_.networks) {
     for (const auto& network : of_scale) {
       Random random(seed, stream(Purpose::weights, number++));
-      if (type == at::kDouble) {
+      if (type == nd::kDouble) {
         initialize_network<double>(start, network, random);
       } else {
         initialize_network<float>(start, network, random);
@@ -87,50 +84,48 @@ GlowFlow::GlowFlow(const GlowOptions& options, std::uint64_t seed, at::ScalarTyp
     }
   }
   values_ = start.to(device);
-  latent_mean_ = at::zeros({dimension(options)}, values_.options());
+  latent_mean_ = nd::zeros({dimension(options)}, values_.options());
   for (std::size_t scale = 0; scale < layout_.scales.size(); ++scale) {
     mixing_.emplace_back(packed_mixing(values_, scale), seed,
                          static_cast<std::int64_t>(scale));
   }
 }
 
-at::Tensor GlowFlow::packed_mixing(const at::Tensor& buffer, std::size_t scale) const {
+Array GlowFlow::packed_mixing(const Array& buffer, std::size_t scale) const {
   const auto& slot = layout_.mixing[scale];
   return buffer.narrow(0, slot.offset, slot.count())
       .view({options_.steps, slot.columns, slot.columns});
 }
 
-at::Tensor GlowFlow::activation_norm(const at::Tensor& buffer,
-                                     std::size_t scale) const {
+Array GlowFlow::activation_norm(const Array& buffer, std::size_t scale) const {
   if (layout_.activation_norm.empty()) return {};
   const auto& slot = layout_.activation_norm[scale];
   return buffer.narrow(0, slot.offset, slot.count()).view({slot.rows, slot.columns});
 }
 
-std::vector<at::Tensor> GlowFlow::fixed() const {
-  std::vector<at::Tensor> all;
+std::vector<Array> GlowFlow::fixed() const {
+  std::vector<Array> all;
   for (const auto& mixing : mixing_) all.push_back(mixing.fixed());
   return all;
 }
 
-void GlowFlow::set_fixed(const std::vector<at::Tensor>& fixed) {
+void GlowFlow::set_fixed(const std::vector<Array>& fixed) {
   for (std::size_t scale = 0; scale < mixing_.size(); ++scale) {
     mixing_[scale].set_fixed(fixed[scale]);
   }
 }
 
 void GlowFlow::copy_from(const GlowFlow& other) {
-  const c10::NoGradGuard no_grad;
   values_.copy_(other.values_);
   latent_mean_.copy_(other.latent_mean_);
   set_fixed(other.fixed());
 }
 
-LatentResult GlowFlow::to_latent(const at::Tensor& images) const {
+LatentResult GlowFlow::to_latent(const Array& images) const {
   const std::int64_t count = images.size(0);
   const LatentResult all{
-      .latents = at::empty({count, dimension(options_)}, values_.options()),
-      .log_abs_det = at::empty({count}, values_.options())};
+      .latents = nd::empty({count, dimension(options_)}, values_.options()),
+      .log_abs_det = nd::empty({count}, values_.options())};
   Passes passes(*this);
   in_chunks(
       count, images_at_once(options_), [&](std::int64_t first, std::int64_t part) {
@@ -141,9 +136,9 @@ LatentResult GlowFlow::to_latent(const at::Tensor& images) const {
   return all;
 }
 
-at::Tensor GlowFlow::from_latent(const at::Tensor& latents) const {
+Array GlowFlow::from_latent(const Array& latents) const {
   const std::int64_t count = latents.size(0);
-  const auto all = at::empty(
+  const auto all = nd::empty(
       {count, options_.channels, options_.height, options_.width}, values_.options());
   Passes passes(*this);
   in_chunks(count, images_at_once(options_),
@@ -154,12 +149,12 @@ at::Tensor GlowFlow::from_latent(const at::Tensor& latents) const {
   return all;
 }
 
-void GlowFlow::initialize(const at::Tensor& images) {
+void GlowFlow::initialize(const Array& images) {
   if (!options_.activation_norm) return;
   Passes(*this).of(images.size(0)).initialize_activation_norm(images, values_);
 }
 
-at::Tensor squeeze_pixels(const at::Tensor& images) {
+Array squeeze_pixels(const Array& images) {
   const auto b = images.size(0), h = images.size(1), w = images.size(2),
              c = images.size(3);
   return images.reshape({b, h / 2, 2, w / 2, 2, c})
@@ -167,7 +162,7 @@ at::Tensor squeeze_pixels(const at::Tensor& images) {
       .reshape({b, h / 2, w / 2, 4 * c});
 }
 
-at::Tensor unsqueeze_pixels(const at::Tensor& images) {
+Array unsqueeze_pixels(const Array& images) {
   const auto b = images.size(0), h = images.size(1), w = images.size(2),
              c = images.size(3);
   return images.reshape({b, h, w, c / 4, 2, 2})

@@ -1,5 +1,5 @@
 // What a Glow flow does to its numbers beside matrix products: element by element and
-// pixel by pixel, for a CPU and for a GPU. Plain pointers, no LibTorch.
+// pixel by pixel, for a CPU and for a GPU. Plain pointers.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // The kernels of Glow flows on a CPU.
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/glow/glow_kernels.h"
 
 namespace kinflow {
@@ -19,7 +19,7 @@ Real* row(const MatrixView& matrix, std::int64_t index) {
 
 template <typename Work>
 void for_rows(std::int64_t rows, std::int64_t columns, const Work& work) {
-  at::parallel_for(0, rows, std::max<std::int64_t>(1, kGrain / columns),
+  nd::parallel_for(0, rows, std::max<std::int64_t>(1, kGrain / columns),
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t r = begin; r < end; ++r) work(r);
                    });

@@ -1,14 +1,13 @@
 // A batch of images through a Glow flow and its gradient back, by hand: no graph is
-// recorded, all large tensors are used again by every batch.
+// recorded, all large arrays are used again by every batch.
 #pragma once
-
-#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/glow/dense_network.h"
 #include "kinflow/flow/glow/glow_flow.h"
 
@@ -22,7 +21,7 @@ struct GlowPassOptions {
   };
   /// Of the wide products: the flow's own type, or bfloat16 with a float32 flow.
   /// Everything else, log-determinants too, is in the flow's type.
-  at::ScalarType arithmetic = at::kFloat;
+  nd::ScalarType arithmetic = nd::kFloat;
   Keep keep = Keep::activations;
 };
 
@@ -37,21 +36,21 @@ class GlowPass {
   std::int64_t images() const { return images_; }
 
   /// Latents [b, p] and log-determinants [b] of images [b, C, H, W].
-  LatentResult to_latent(const at::Tensor& images);
+  LatentResult to_latent(const Array& images);
   /// Gradient in the flow's values, [P], of a function of the last batch: it has these
-  /// slopes in the latents [b, p] and this one in every log-determinant. The tensor is
+  /// slopes in the latents [b, p] and this one in every log-determinant. The array is
   /// overwritten by the next call.
-  const at::Tensor& backward(const at::Tensor& latent_slopes, double log_abs_det_slope);
+  const Array& backward(const Array& latent_slopes, double log_abs_det_slope);
 
-  at::Tensor from_latent(const at::Tensor& latents);
+  Array from_latent(const Array& latents);
 
   /// GlowFlow::initialize(). @param values  the flow's own
-  void initialize_activation_norm(const at::Tensor& images, at::Tensor& values);
+  void initialize_activation_norm(const Array& images, Array& values);
 
  private:
   // What backward() needs of one step, as matrices with a row for each pixel.
   struct Step {
-    at::Tensor input, mixed, changes;
+    Array input, mixed, changes;
   };
   struct Scale {
     PixelGrid grid;
@@ -67,24 +66,24 @@ class GlowPass {
   };
 
   bool keeps() const { return options_.keep != GlowPassOptions::Keep::nothing; }
-  at::Tensor forward_step(Scale& scale, std::size_t step, const at::Tensor& input);
-  at::Tensor backward_step(Scale& scale, std::size_t step, const at::Tensor& slopes,
-                           double log_abs_det_slope);
+  Array forward_step(Scale& scale, std::size_t step, const Array& input);
+  Array backward_step(Scale& scale, std::size_t step, const Array& slopes,
+                      double log_abs_det_slope);
   // [b, h, w, c] at the entry of a scale from what the scale before left; what goes to
   // the latents is added to `parts`.
-  at::Tensor enter_scale(std::size_t scale, const at::Tensor& images,
-                         std::vector<at::Tensor>& parts) const;
+  Array enter_scale(std::size_t scale, const Array& images,
+                    std::vector<Array>& parts) const;
   // The parts of latents [b, p] that enter_scale() split off, by scale, and the rest.
-  std::vector<at::Tensor> split_latents(const at::Tensor& latents) const;
+  std::vector<Array> split_latents(const Array& latents) const;
   void refresh_wide();
 
   const GlowFlow& flow_;
   std::int64_t images_;
   GlowPassOptions options_;
-  at::Tensor wide_;           // the wide products' parameters in the arithmetic's type
-  at::Tensor gradient_;       // [P]
-  at::Tensor wide_gradient_;  // as wide_; a view of gradient_ where the types agree
-  at::Tensor log_abs_det_;    // [1, b]
+  Array wide_;           // the wide products' parameters in the arithmetic's type
+  Array gradient_;       // [P]
+  Array wide_gradient_;  // as wide_; a view of gradient_ where the types agree
+  Array log_abs_det_;    // [1, b]
   std::vector<Scale> scales_;
 };
 

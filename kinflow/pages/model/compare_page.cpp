@@ -1,8 +1,6 @@
 // Runs beside each other: scores, paired differences, densities on one scale.
 #include "kinflow/pages/model/compare_page.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/evaluate/compare_runs.h"
 #include "kinflow/pages/model/density_maps.h"
@@ -173,7 +172,7 @@ std::vector<double> add_differences(const std::vector<std::string>& paths,
 
 std::optional<Model> model_of_plane(const RunRecord& run) {
   try {
-    auto model = load_model(run.model_path(), at::kCPU, at::kDouble);
+    auto model = load_model(run.model_path(), nd::kCPU, nd::kDouble);
     if (model.columns.size() == 2 && model.context_columns.empty()) return model;
   } catch (const std::exception&) {
     // The table of scores says what the run is.
@@ -214,8 +213,8 @@ struct Maps {
   }
 };
 
-Range wide_range(at::Tensor values) {
-  values = std::get<0>(at::sort(values));
+Range wide_range(Array values) {
+  values = std::get<0>(nd::sort(values));
   const auto last = values.size(0) - 1;
   const auto at = [&](double share) {
     return values[static_cast<std::int64_t>(share * static_cast<double>(last))]
@@ -226,7 +225,7 @@ Range wide_range(at::Tensor values) {
   return {low - room, high + room};
 }
 
-nlohmann::json packed_column(const at::Tensor& rows, std::int64_t column) {
+nlohmann::json packed_column(const Array& rows, std::int64_t column) {
   const auto values = rows.select(1, column).contiguous();
   return packed({values.data_ptr<double>(), static_cast<std::size_t>(values.numel())});
 }
@@ -270,7 +269,6 @@ void add_maps(const std::vector<std::string>& names, const std::vector<RunRecord
 }  // namespace
 
 nlohmann::json compare_page(const std::vector<std::string>& paths) {
-  const c10::NoGradGuard no_grad;
   const auto names = names_of(paths);
   auto document = empty_document("kinflow \u00b7 comparison", listed(names, 4));
   std::vector<RunRecord> runs;

@@ -1,6 +1,4 @@
 // The paper's Figure 1 from the folder of a demo.
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/data/label_key.h"
 #include "kinflow/data/simulate.h"
@@ -140,7 +139,7 @@ void add_demo(const std::string& directory, nlohmann::json& document) {
   for (const auto& run : kDemoRuns) {
     try {
       const auto record = read_run_record(directory + "/" + run.name);
-      const auto model = load_model(record.model_path(), at::kCPU, at::kDouble);
+      const auto model = load_model(record.model_path(), nd::kCPU, nd::kDouble);
       const auto scored = evaluate_likelihood(model, test);
       const double above = scored.mean_nll_nats - entropy;
       if (std::string(run.name) == "one-table-ordinary") ordinary = above;
@@ -226,7 +225,6 @@ bool is_demo(const std::string& directory) {
 }
 
 nlohmann::json demo_page(const std::string& directory) {
-  const c10::NoGradGuard no_grad;
   auto document = empty_document("kinflow \u00b7 demo",
                                  "What dependence does to a flow, and what to do");
   document["subtitle"] =

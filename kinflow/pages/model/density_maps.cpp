@@ -1,23 +1,22 @@
 // Grids of densities.
 #include "kinflow/pages/model/density_maps.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "kinflow/array/array.h"
 #include "kinflow/pages/packed_numbers.h"
 
 namespace kinflow {
 namespace {
 
-at::Tensor cell_centres(const Range& range, std::int64_t side) {
+Array cell_centres(const Range& range, std::int64_t side) {
   const double step = (range.second - range.first) / static_cast<double>(side);
-  return (at::arange(side, at::kDouble) + 0.5) * step + range.first;
+  return (nd::arange(side, nd::kDouble) + 0.5) * step + range.first;
 }
 
-at::Tensor grid_of_points(const Range& x, const Range& y, std::int64_t side) {
-  return at::stack({cell_centres(x, side).repeat({side}),
+Array grid_of_points(const Range& x, const Range& y, std::int64_t side) {
+  return nd::stack({cell_centres(x, side).repeat({side}),
                     cell_centres(y, side).repeat_interleave(side)},
                    1);
 }

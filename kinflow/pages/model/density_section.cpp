@@ -1,5 +1,4 @@
 // Learned densities with rows and draws.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/core/size.h"
-#include "kinflow/core/tensor_numbers.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/evaluate/sample.h"
 #include "kinflow/pages/model/density_maps.h"
 #include "kinflow/pages/model/model_sections.h"
@@ -26,13 +26,8 @@ constexpr std::int64_t kBars = 48;
 constexpr std::int64_t kMostColumns = 16;
 constexpr std::uint64_t kDrawSeed = 1;
 
-std::vector<double> numbers_of(const at::Tensor& values) {
-  const auto whole = values.to(at::kDouble).contiguous();
-  return {whole.data_ptr<double>(), whole.data_ptr<double>() + whole.numel()};
-}
-
 // What nearly all values of both lie between, with some room.
-std::pair<double, double> range_of(const at::Tensor& rows, const at::Tensor& draws) {
+std::pair<double, double> range_of(const Array& rows, const Array& draws) {
   const auto bounds = [](std::vector<double> values) {
     std::sort(values.begin(), values.end());
     const auto last = static_cast<double>(values.size() - 1);
@@ -46,14 +41,14 @@ std::pair<double, double> range_of(const at::Tensor& rows, const at::Tensor& dra
 }
 
 // Every so many of n rows, `most` at most.
-at::Tensor thinned(std::int64_t rows, std::int64_t most) {
+Array thinned(std::int64_t rows, std::int64_t most) {
   const auto count = std::min(rows, most);
-  auto places = at::empty({count}, at::kLong);
+  auto places = nd::empty({count}, nd::kLong);
   for (std::int64_t i = 0; i < count; ++i) places[i] = i * rows / count;
   return places;
 }
 
-nlohmann::json row_numbers(const TableRows& rows, const at::Tensor& places) {
+nlohmann::json row_numbers(const TableRows& rows, const Array& places) {
   auto list = nlohmann::json::array();
   for (std::int64_t i = 0; i < places.numel(); ++i) {
     list.push_back(rows.kept_rows[to_size(places[i].item<std::int64_t>())] + 1);
@@ -68,7 +63,7 @@ std::string shown_note(std::int64_t plotted, std::int64_t rows) {
 }
 
 nlohmann::json map_section(const Model& model, const RunSample& sample,
-                           const at::Tensor& draws) {
+                           const Array& draws) {
   const auto& data = sample.shown.rows.data;
   const auto x = range_of(data.select(1, 0), draws.select(1, 0)),
              y = range_of(data.select(1, 1), draws.select(1, 1));
@@ -76,8 +71,7 @@ nlohmann::json map_section(const Model& model, const RunSample& sample,
   const double largest = nearly_largest(density);
   const auto rows = thinned(data.size(0), kPlottedRows),
              drawn = thinned(draws.size(0), kPlottedRows);
-  const auto column = [&](const at::Tensor& from, const at::Tensor& places,
-                          std::int64_t which) {
+  const auto column = [&](const Array& from, const Array& places, std::int64_t which) {
     return packed(numbers_of(from.index_select(0, places).select(1, which)));
   };
   return {
@@ -106,7 +100,7 @@ nlohmann::json map_section(const Model& model, const RunSample& sample,
        "square root of the density, so that its tails can be seen."}};
 }
 
-nlohmann::json counts_in(const at::Tensor& values, double low, double high) {
+nlohmann::json counts_in(const Array& values, double low, double high) {
   std::vector<double> counts(kBars, 0);
   const auto numbers = numbers_of(values);
   for (const double value : numbers) {
@@ -121,7 +115,7 @@ nlohmann::json counts_in(const at::Tensor& values, double low, double high) {
 }
 
 nlohmann::json pairs_section(const Model& model, const RunSample& sample,
-                             const at::Tensor& draws) {
+                             const Array& draws) {
   const auto& data = sample.shown.rows.data;
   const auto columns = std::min<std::int64_t>(data.size(1), kMostColumns);
   const auto plotted = thinned(data.size(0), 1400),
@@ -167,17 +161,17 @@ nlohmann::json pairs_section(const Model& model, const RunSample& sample,
 
 }  // namespace
 
-at::Tensor draw_rows(const Model& model, const TableRows& rows, std::int64_t count) {
+Array draw_rows(const Model& model, const TableRows& rows, std::int64_t count) {
   const auto members = model.row_members();
   Random random(kDrawSeed, stream(Purpose::draws));
   const auto latents = normal_numbers({count, std::ssize(model.columns)}, random);
-  auto source = at::empty({count}, at::kLong);
+  auto source = nd::empty({count}, nd::kLong);
   auto* member = source.data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < count; ++i)
     member[i] = random.below(std::ssize(members));
-  at::Tensor context;
+  Array context;
   if (rows.context.defined()) {
-    const auto places = at::arange(count, at::kLong).remainder(rows.context.size(0));
+    const auto places = nd::arange(count, nd::kLong).remainder(rows.context.size(0));
     context = rows.context.index_select(0, places);
   }
   return data_of_members(members, source, latents, context);

@@ -1,8 +1,6 @@
 // Images of the training set beside draws, as many as a moment gives.
 #include "kinflow/pages/model/image_sections.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <numeric>
 #include <optional>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/size.h"
@@ -38,13 +37,13 @@ constexpr int kShownSide = 44;  // pixels of an image on the page, at least
 
 // Images side by side: pixels [n, C, H, W] of 8 bits as one PNG.
 nlohmann::json sheet_of(const std::string& title, const std::string& subtitle,
-                        const at::Tensor& pixels) {
+                        const Array& pixels) {
   const auto count = pixels.size(0), channels = pixels.size(1), height = pixels.size(2),
              width = pixels.size(3);
   const auto columns = std::min(kSheetColumns, count);
   const auto rows = (count + columns - 1) / columns;
-  auto sheet = at::full({rows * (height + 1) - 1, columns * (width + 1) - 1, channels},
-                        255, at::kByte);
+  auto sheet = nd::full({rows * (height + 1) - 1, columns * (width + 1) - 1, channels},
+                        255, nd::kByte);
   for (std::int64_t i = 0; i < count; ++i) {
     sheet.narrow(0, i / columns * (height + 1), height)
         .narrow(1, i % columns * (width + 1), width)
@@ -64,7 +63,7 @@ nlohmann::json sheet_of(const std::string& title, const std::string& subtitle,
 }
 
 // One image of each person before a second of anybody.
-at::Tensor varied_images(const ImageSet& set) {
+Array varied_images(const ImageSet& set) {
   std::vector<std::int64_t> chosen;
   const auto by_person = images_by_person(set);
   for (std::size_t turn = 0; std::ssize(chosen) < kSheetImages; ++turn) {
@@ -81,7 +80,7 @@ at::Tensor varied_images(const ImageSet& set) {
 
 /// Draws, as many as the time allows.
 struct TimedDraws {
-  at::Tensor pixels;
+  Array pixels;
   double seconds_each = 0;
 };
 
@@ -107,16 +106,15 @@ TimedDraws timed_draws(const ImageModel& model) {
 }
 
 nlohmann::json prd_section(const ImageSet& real, const ImageModel& model,
-                           const at::Tensor& draws, const std::string& what) {
+                           const Array& draws, const std::string& what) {
   std::vector<std::int64_t> chosen(to_size(std::min(real.images(), kComparedImages)));
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     chosen[i] = static_cast<std::int64_t>(i) * real.images() / std::ssize(chosen);
   }
-  const auto features = built_in_features(at::kCPU);
   const auto images =
       spread_to_eight_bits(rows_of(select_images(real, chosen)).pixels, real.bits);
-  const auto distances =
-      image_distances(images, spread_to_eight_bits(draws, model.bits()), *features);
+  const auto distances = image_distances(
+      built_in_features(images, spread_to_eight_bits(draws, model.bits())));
   auto recall = nlohmann::json::array(), precision = recall;
   const auto& curve = distances.prd_curve;
   const auto step = std::max<std::size_t>(1, curve.recall.size() / 100);
@@ -235,7 +233,6 @@ nlohmann::json latents_section(const ImageModel& model) {
 }  // namespace
 
 void add_image_sections(const RunRecord& run, nlohmann::json& document) {
-  const c10::NoGradGuard no_grad;
   try {
     const auto model = load_image_model(run.model_path());
     const auto& learned = model.dependence;

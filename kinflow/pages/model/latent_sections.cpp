@@ -1,5 +1,4 @@
 // Latents beside the normal distribution, and pairs of rows beside their correlation.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
+#include "kinflow/core/normal_quantile.h"
 #include "kinflow/core/size.h"
 #include "kinflow/pages/model/model_sections.h"
 #include "kinflow/pages/packed_numbers.h"
@@ -26,19 +27,19 @@ constexpr double kLeastRelated = 1e-3;
 constexpr std::size_t kBins = 14;
 constexpr std::int64_t kComparedColumns = 30;
 
-std::vector<double> as_numbers(const at::Tensor& values) {
-  const auto whole = values.to(at::kDouble).contiguous();
+std::vector<double> as_numbers(const Array& values) {
+  const auto whole = values.to(nd::kDouble).contiguous();
   return {whole.data_ptr<double>(), whole.data_ptr<double>() + whole.numel()};
 }
 
 /// C of the related rows under the model, and what is left of their latents without it.
 struct Whitened {
-  at::Tensor covariance;  // [m, m]
-  at::Tensor latents;     // [m, p]
+  Array covariance;  // [m, m]
+  Array latents;     // [m, p]
 };
 
 std::optional<Whitened> whiten(const Model& model, const RunSample& sample,
-                               const at::Tensor& latents) {
+                               const Array& latents) {
   const auto kind = kind_of(sample.dependence);
   if (kind == DependenceKind::independent || kind == DependenceKind::unstructured ||
       sample.related.count() < 3) {
@@ -57,7 +58,7 @@ std::optional<Whitened> whiten(const Model& model, const RunSample& sample,
   const auto covariances = laws.at(0).law->covariance(laws[0].parameters.cpu()).cpu();
   result.covariance = covariances.mean(0);
   const auto columns = latents.t().reshape({covariances.size(0), -1, latents.size(0)});
-  result.latents = at::linalg_solve_triangular(at::linalg_cholesky(covariances),
+  result.latents = nd::linalg_solve_triangular(nd::linalg_cholesky(covariances),
                                                columns.transpose(1, 2), /*upper=*/false)
                        .transpose(1, 2)
                        .reshape({latents.size(1), latents.size(0)})
@@ -67,12 +68,11 @@ std::optional<Whitened> whiten(const Model& model, const RunSample& sample,
 
 // Quantiles of every latent at those of a normal distribution, and the band in which
 // they lie by chance where the rows are worth `worth` independent ones.
-nlohmann::json quantiles(const at::Tensor& latents, double worth) {
+nlohmann::json quantiles(const Array& latents, double worth) {
   const auto rows = latents.size(0);
   // No further than there are rows.
   const double last = 1 - 0.5 / static_cast<double>(rows);
-  const double end = std::min(
-      3.6, at::special_ndtri(at::scalar_tensor(last, at::kDouble)).item<double>());
+  const double end = std::min(3.6, normal_quantile(last));
   constexpr int kPoints = 61;
   auto normal = nlohmann::json::array(), low = normal, high = normal, columns = normal;
   std::vector<double> shares;
@@ -87,7 +87,7 @@ nlohmann::json quantiles(const at::Tensor& latents, double worth) {
     high.push_back(rounded(z + 1.96 * error, 4));
     shares.push_back(share);
   }
-  const auto sorted = std::get<0>(at::sort(latents, 0)).contiguous();
+  const auto sorted = std::get<0>(nd::sort(latents, 0)).contiguous();
   for (std::int64_t c = 0; c < std::min(latents.size(1), kShownLatents); ++c) {
     const auto values = as_numbers(sorted.select(1, c));
     auto own = nlohmann::json::array();
@@ -104,7 +104,7 @@ nlohmann::json quantiles(const at::Tensor& latents, double worth) {
   return {{"normal", normal}, {"low", low}, {"high", high}, {"quantiles", columns}};
 }
 
-nlohmann::json latent_pairs(const at::Tensor& latents, const TableRows& rows,
+nlohmann::json latent_pairs(const Array& latents, const TableRows& rows,
                             const std::vector<std::string>& names) {
   const auto count = std::min(latents.size(0), kPlottedLatents);
   const auto columns = std::min<std::int64_t>(latents.size(1), 16);
@@ -115,7 +115,7 @@ nlohmann::json latent_pairs(const at::Tensor& latents, const TableRows& rows,
     places.push_back(i * latents.size(0) / count);
     numbers.push_back(rows.kept_rows[to_size(places.back())] + 1);
   }
-  const auto chosen = latents.index_select(0, at::tensor(places, at::kLong));
+  const auto chosen = latents.index_select(0, nd::tensor(places, nd::kLong));
   constexpr double kEnd = 4;
   constexpr int kSteps = 40;
   for (std::int64_t c = 0; c < columns; ++c) {
@@ -160,13 +160,13 @@ double error_of(const PairBin& bin, std::size_t which, double mean) {
   return std::sqrt(squares) / bin.pairs;
 }
 
-std::vector<PairBin> bin_pairs(const Whitened& whitened, const at::Tensor& latents,
+std::vector<PairBin> bin_pairs(const Whitened& whitened, const Array& latents,
                                const std::vector<std::int64_t>& unit) {
   const auto rows = latents.size(0), columns = latents.size(1);
   const auto c = whitened.covariance.contiguous();
-  const auto before = (at::matmul(latents, latents.t()) / columns).contiguous();
+  const auto before = (nd::matmul(latents, latents.t()) / columns).contiguous();
   const auto after =
-      (at::matmul(whitened.latents, whitened.latents.t()) / columns).contiguous();
+      (nd::matmul(whitened.latents, whitened.latents.t()) / columns).contiguous();
   const auto* model = c.data_ptr<double>();
   const auto* of_before = before.data_ptr<double>();
   const auto* of_after = after.data_ptr<double>();
@@ -199,14 +199,14 @@ std::vector<PairBin> bin_pairs(const Whitened& whitened, const at::Tensor& laten
 
 // Correlation of related rows in a column, pairs weighted by their correlation under
 // the model: sum c_ij z_i z_j / sum c_ij.
-double related_correlation(const at::Tensor& weights, const at::Tensor& column) {
+double related_correlation(const Array& weights, const Array& column) {
   const auto z = (column - column.mean()) / column.std();
   const double sum = weights.sum().item<double>();
-  return sum > 0 ? at::dot(z, at::mv(weights, z)).item<double>() / sum : std::nan("");
+  return sum > 0 ? nd::dot(z, nd::mv(weights, z)).item<double>() / sum : std::nan("");
 }
 
 nlohmann::json adjusted_section(const Model& model, const RunSample& sample,
-                                const Whitened& whitened, const at::Tensor& latents,
+                                const Whitened& whitened, const Array& latents,
                                 double& before, double& after) {
   const auto bins = bin_pairs(whitened, latents, sample.related.unit);
   auto list = nlohmann::json::array();
@@ -228,14 +228,14 @@ nlohmann::json adjusted_section(const Model& model, const RunSample& sample,
   if (pairs == 0) {
     throw InputError("no two of the rows that are looked at are related");
   }
-  auto weights = at::where(whitened.covariance > kLeastRelated, whitened.covariance,
-                           at::zeros_like(whitened.covariance));
+  auto weights = nd::where(whitened.covariance > kLeastRelated, whitened.covariance,
+                           nd::zeros_like(whitened.covariance));
   weights.fill_diagonal_(0);
   const auto scores = normal_scores_among(sample.related.rows.data);
   auto columns = nlohmann::json::array();
   before = after = 0;
   for (std::int64_t c = 0; c < latents.size(1); ++c) {
-    const auto of = [&](const at::Tensor& from) {
+    const auto of = [&](const Array& from) {
       return related_correlation(weights, from.select(1, c));
     };
     const double own_before = of(latents), own_after = of(whitened.latents);

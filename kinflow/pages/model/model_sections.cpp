@@ -1,13 +1,13 @@
 // Puts the sections of a model together, and says what is missing.
 #include "kinflow/pages/model/model_sections.h"
 
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/pages/record_lookup.h"
 
@@ -121,9 +121,8 @@ void add_of_rows(const RunRecord& run, const Model& model, nlohmann::json& docum
 }  // namespace
 
 void add_model_sections(const RunRecord& run, nlohmann::json& document) {
-  const c10::NoGradGuard no_grad;
   try {
-    const auto model = load_model(run.model_path(), at::kCPU, at::kDouble);
+    const auto model = load_model(run.model_path(), nd::kCPU, nd::kDouble);
     add_strength_fact(model, document);
     add_of_rows(run, model, document);
   } catch (const std::exception& error) {

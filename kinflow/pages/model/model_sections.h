@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "kinflow/array/array.h"
 #include "kinflow/pages/model/run_sample.h"
 #include "kinflow/pages/run_record.h"
 #include "kinflow/train/model.h"
@@ -49,6 +50,6 @@ nlohmann::json lowest_section(const Model& model, const RunSample& sample,
                               nlohmann::json& watch);
 
 /// Draws of independent rows, [n, p] in original units; context from `rows` in turn.
-at::Tensor draw_rows(const Model& model, const TableRows& rows, std::int64_t count);
+Array draw_rows(const Model& model, const TableRows& rows, std::int64_t count);
 
 }  // namespace kinflow

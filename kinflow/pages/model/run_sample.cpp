@@ -1,7 +1,6 @@
 // Choosing rows by hashes of their numbers, so that the same run gives the same page.
 #include "kinflow/pages/model/run_sample.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/core/size.h"
@@ -329,7 +329,7 @@ RunSample sample_run(const RunRecord& run, const Model& model) {
   return sample;
 }
 
-at::Tensor held_out_latents(const Model& model, const SampledRows& sample) {
+Array held_out_latents(const Model& model, const SampledRows& sample) {
   const auto& rows = sample.rows;
   const auto members = found_at(model.record, "/members");
   // The first member of a fold is its best.
@@ -347,13 +347,13 @@ at::Tensor held_out_latents(const Model& model, const SampledRows& sample) {
     rows_of_member[found == member_of_fold.end() ? -1 : found->second].push_back(
         static_cast<std::int64_t>(i));
   }
-  auto latents = at::empty(rows.data.sizes(), at::kDouble);
+  auto latents = nd::empty(rows.data.sizes(), nd::kDouble);
   for (const auto& [member, places] : rows_of_member) {
     const auto part = select_rows(rows, places);
     auto own = member < 0 ? model.single() : model.member(member);
     // Held-out latents are those whose dependence was learned: not calibrated.
     if (member >= 0) own.calibration.reset();
-    latents.index_copy_(0, at::tensor(places, at::kLong),
+    latents.index_copy_(0, nd::tensor(places, nd::kLong),
                         own.to_latent(part.data, part.context).latents);
   }
   return latents;

@@ -3,12 +3,11 @@
 // memory does not grow with it.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/evaluate/row_law.h"
 #include "kinflow/pages/run_record.h"
 #include "kinflow/train/model.h"
@@ -62,6 +61,6 @@ RunSample sample_run(const RunRecord& run, const Model& model);
 
 /// Latents of sampled rows [n, p] float64, each under the best flow that has not seen
 /// it, where there is one; else under the first member.
-at::Tensor held_out_latents(const Model& model, const SampledRows& sample);
+Array held_out_latents(const Model& model, const SampledRows& sample);
 
 }  // namespace kinflow

@@ -1,5 +1,4 @@
 // How strong the dependence is, and which rows the model finds unlikely.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/size.h"
 #include "kinflow/data/label_key.h"
@@ -41,14 +41,14 @@ std::vector<std::size_t> groups_shown(const std::vector<std::int64_t>& sizes) {
 
 // log p of the latents under a parameter, each column with its most likely mean and
 // scale, up to a constant.
-double profile_likelihood(const Dependence& law, double parameter,
-                          const at::Tensor& latents, const at::Tensor& with_ones) {
-  const auto parameters = at::full({1, law.parameter_count()}, parameter, at::kDouble);
+double profile_likelihood(const Dependence& law, double parameter, const Array& latents,
+                          const Array& with_ones) {
+  const auto parameters = nd::full({1, law.parameter_count()}, parameter, nd::kDouble);
   const auto solved = law.precision_times(parameters, with_ones)[0];
   const auto columns = latents.size(1);
   const auto of_ones = solved.select(1, columns);  // C^-1 1
   const auto of_latents = solved.narrow(1, 0, columns);
-  const auto mean = at::mv(latents.t(), of_ones) / of_ones.sum();
+  const auto mean = nd::mv(latents.t(), of_ones) / of_ones.sum();
   // (u - m)' C^-1 (u - m) = u' C^-1 u - m^2 1' C^-1 1
   const auto squares = (latents * of_latents).sum(0) - mean.square() * of_ones.sum();
   const auto rows = static_cast<double>(latents.size(0));
@@ -63,9 +63,9 @@ struct ProfileCurve {
   double best = 0;
 };
 
-ProfileCurve profile_curve(const Dependence& law, const at::Tensor& latents) {
-  const auto ones = at::ones({latents.size(0), 1}, at::kDouble);
-  const auto with_ones = at::cat({latents, ones}, 1).unsqueeze(0);
+ProfileCurve profile_curve(const Dependence& law, const Array& latents) {
+  const auto ones = nd::ones({latents.size(0), 1}, nd::kDouble);
+  const auto with_ones = nd::cat({latents, ones}, 1).unsqueeze(0);
   ProfileCurve curve;
   constexpr int kPoints = 99;
   for (int i = 1; i <= kPoints; ++i) {
@@ -327,10 +327,10 @@ nlohmann::json lowest_section(const Model& model, const RunSample& sample,
   // What the model itself would find that unlikely.
   constexpr std::int64_t kDraws = 4000;
   const auto draws = draw_rows(model, sample.shown.rows, kDraws);
-  at::Tensor context;
+  Array context;
   if (sample.shown.rows.context.defined()) {
     context = sample.shown.rows.context.index_select(
-        0, at::arange(kDraws, at::kLong).remainder(sample.shown.rows.context.size(0)));
+        0, nd::arange(kDraws, nd::kLong).remainder(sample.shown.rows.context.size(0)));
   }
   const double least = model.row_log_density(draws, context).min().item<double>();
   const auto below =

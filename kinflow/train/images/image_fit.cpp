@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/core/clock.h"
@@ -249,7 +250,7 @@ void check_flow(const ImageFitRequest& request, const ImageFitData& data) {
 
 // A run that is resumed has its epochs from the first call.
 void fit_into_time(ImageFitRequest& request, const ImageFitData& data,
-                   const FitPlace& place, at::Device device, Logger& logger) {
+                   const FitPlace& place, nd::Device device, Logger& logger) {
   if (!request.minutes || place.resume) return;
   request.train.epochs = epochs_in_time(request, data, device);
   logger.info(request.train.epochs == 1
@@ -311,12 +312,14 @@ ImageFitResult fit_images(const ImageFitRequest& given, const ImageFitData& data
   ImageRun run(request, data, device);
   auto folder = open_folder(request, place, record, run, logger);
   try {
-    folder.write_metrics(metrics_header(run.valid_score()) + lines_of(run.history(), 0));
+    folder.write_metrics(metrics_header(run.valid_score()) +
+                         lines_of(run.history(), 0));
     describe(request, data, run, logger);
     Loop(run, folder, place, data, logger).train();
     return finished_fit(request, data, run, folder, record, start, logger);
   } catch (const NumericalError& error) {
-    folder.write_metrics(metrics_header(run.valid_score()) + lines_of(run.history(), 0));
+    folder.write_metrics(metrics_header(run.valid_score()) +
+                         lines_of(run.history(), 0));
     run.save_best(folder.best_path());
     record["status"] = "failed";
     record["error"] = error.what();

@@ -1,11 +1,9 @@
 // Pixels and parameters on a CPU; on a GPU the kernels of the backend.
 #include "kinflow/train/images/image_kernels.h"
 
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 
+#include "kinflow/array/array.h"
 #include "kinflow/train/cuda_backend.h"
 #include "kinflow/train/images/adamax_number.h"
 
@@ -17,7 +15,7 @@ constexpr std::int64_t kGrain = 32768;
 
 }  // namespace
 
-PixelSource pixel_source(const at::Tensor& pixels, std::int64_t bits,
+PixelSource pixel_source(const Array& pixels, std::int64_t bits,
                          const PixelNoise& noise) {
   return {.pixels = pixels.data_ptr<std::uint8_t>(),
           .numbers = pixels[0].numel(),
@@ -27,11 +25,11 @@ PixelSource pixel_source(const at::Tensor& pixels, std::int64_t bits,
           .mirrors = noise.mirrors};
 }
 
-at::Tensor dequantize(const at::Tensor& pixels, std::int64_t bits,
-                      const at::Tensor& rows, const PixelNoise& noise) {
+Array dequantize(const Array& pixels, std::int64_t bits, const Array& rows,
+                 const PixelNoise& noise) {
   auto shape = pixels.sizes().vec();
   shape[0] = rows.size(0);
-  const auto images = at::empty(shape, pixels.options().dtype(at::kFloat));
+  const auto images = nd::empty(shape, pixels.options().dtype(nd::kFloat));
   if (pixels.is_cuda()) {
     dequantize_by_cuda(pixels, bits, rows, noise, images);
     return images;
@@ -39,7 +37,7 @@ at::Tensor dequantize(const at::Tensor& pixels, std::int64_t bits,
   const auto from = pixel_source(pixels, bits, noise);
   const auto round = static_cast<std::uint64_t>(noise.round.item<std::int64_t>());
   const auto* const row_of = rows.data_ptr<std::int64_t>();
-  at::parallel_for(0, rows.size(0), 16, [&](std::int64_t begin, std::int64_t end) {
+  nd::parallel_for(0, rows.size(0), 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t image = begin; image < end; ++image) {
       const std::int64_t row = row_of[image];
       const bool mirrored = is_mirrored(from, round, row);
@@ -52,9 +50,9 @@ at::Tensor dequantize(const at::Tensor& pixels, std::int64_t bits,
   return images;
 }
 
-void take_flat_step(Adamax& optimizer, at::Tensor& values, const at::Tensor& gradient,
-                    const FlatStep& step, const at::Tensor& rate,
-                    const at::Tensor& factor, const at::Tensor& sound) {
+void take_flat_step(Adamax& optimizer, Array& values, const Array& gradient,
+                    const FlatStep& step, const Array& rate, const Array& factor,
+                    const Array& sound) {
   if (values.is_cuda()) {
     adamax_by_cuda(optimizer, values, gradient, step, rate, factor, sound);
     return;
@@ -69,7 +67,7 @@ void take_flat_step(Adamax& optimizer, at::Tensor& values, const at::Tensor& gra
   auto* const moment = optimizer.first_moment.data_ptr<float>();
   auto* const norm = optimizer.infinity_norm.data_ptr<float>();
   const auto* const slope = gradient.data_ptr<float>();
-  at::parallel_for(
+  nd::parallel_for(
       0, values.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t decaying = std::clamp(step.decaying, begin, end);
         for (std::int64_t i = begin; i < decaying; ++i) {

@@ -2,10 +2,9 @@
 // and for a GPU.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 
+#include "kinflow/array/array.h"
 #include "kinflow/train/adamax.h"
 #include "kinflow/train/images/pixel_number.h"
 
@@ -15,19 +14,19 @@ namespace kinflow {
 struct PixelNoise {
   std::uint64_t seed = 0;
   /// [1] int64 on the pixels' device; a number has new noise in each.
-  at::Tensor round;
+  Array round;
   bool mirrors = false;  ///< half of the images, left to right
 };
 
 /// @param pixels [n, C, H, W] uint8
-PixelSource pixel_source(const at::Tensor& pixels, std::int64_t bits,
+PixelSource pixel_source(const Array& pixels, std::int64_t bits,
                          const PixelNoise& noise);
 
 /// Some images as numbers of about [-1/2, 1/2]: (pixel + noise) / 2^bits - 1/2 with
 /// noise uniform on [0, 1), that depends on the image's row. [b, C, H, W] float32.
 /// @param pixels [n, C, H, W] uint8  @param rows [b] int64
-at::Tensor dequantize(const at::Tensor& pixels, std::int64_t bits,
-                      const at::Tensor& rows, const PixelNoise& noise);
+Array dequantize(const Array& pixels, std::int64_t bits, const Array& rows,
+                 const PixelNoise& noise);
 
 /// One step of Adamax for parameters [P] by one pass over them.
 struct FlatStep {
@@ -36,8 +35,8 @@ struct FlatStep {
 };
 /// @param rate, factor, sound  [1] double, double and bool on the device: the learning
 ///     rate, what gradients are multiplied with, and whether the step is taken
-void take_flat_step(Adamax& optimizer, at::Tensor& values, const at::Tensor& gradient,
-                    const FlatStep& step, const at::Tensor& rate,
-                    const at::Tensor& factor, const at::Tensor& sound);
+void take_flat_step(Adamax& optimizer, Array& values, const Array& gradient,
+                    const FlatStep& step, const Array& rate, const Array& factor,
+                    const Array& sound);
 
 }  // namespace kinflow

@@ -1,5 +1,5 @@
 // Pixels and parameters in the training of image flows on a GPU. Plain pointers to its
-// memory, no LibTorch.
+// memory.
 #pragma once
 
 #include <cstdint>

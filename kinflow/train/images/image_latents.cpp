@@ -1,6 +1,8 @@
 // Groups of latents by the shapes of a flow.
 #include "kinflow/train/images/image_latents.h"
 
+#include "kinflow/array/array.h"
+
 namespace kinflow {
 
 std::vector<LatentScale> latent_scales(const GlowOptions& flow) {
@@ -27,7 +29,7 @@ LatentGroups latent_groups(const GlowOptions& flow) {
   return groups;
 }
 
-std::unique_ptr<Dependence> make_image_law(const at::Tensor& person,
+std::unique_ptr<Dependence> make_image_law(const Array& person,
                                            BlockCorrelation correlation,
                                            const GlowOptions& flow) {
   if (correlation == BlockCorrelation::per_latent) {

@@ -2,12 +2,11 @@
 // or of each channel of a scale of the flow.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/grouped_latents.h"
 #include "kinflow/flow/glow/glow_options.h"
 
@@ -25,7 +24,7 @@ LatentGroups latent_groups(const GlowOptions& flow);
 
 /// How images of people depend: `shared`, `per_block` (for each person), or
 /// `per_latent` (for each of the latent_groups()). @param person  [n] int64
-std::unique_ptr<Dependence> make_image_law(const at::Tensor& person,
+std::unique_ptr<Dependence> make_image_law(const Array& person,
                                            BlockCorrelation correlation,
                                            const GlowOptions& flow);
 

@@ -1,13 +1,12 @@
 // Image models as safetensors files.
 #include "kinflow/train/images/image_model.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
 #include "kinflow/train/images/image_names.h"
@@ -27,8 +26,7 @@ constexpr const char* kOfLatents = "dependence.latent_correlations";
 std::string fixed_name(std::size_t scale) { return fmt::format("fixed.{}", scale); }
 
 // A permutation matrix over signs, of each step: [S, c + 1, c].
-void check_fixed(const at::Tensor& fixed, const std::string& name,
-                 const std::string& path) {
+void check_fixed(const Array& fixed, const std::string& name, const std::string& path) {
   const auto channels = fixed.size(2);
   const auto permutation = fixed.narrow(1, 0, channels);
   const auto signs = fixed.select(1, channels);
@@ -61,11 +59,11 @@ GlowLayout checked_layout(const GlowOptions& options, const NamedTensors& tensor
                                layout.count, stored));
 }
 
-at::Tensor checked_mean(const GlowOptions& options, const NamedTensors& tensors,
-                        const std::string& path) {
+Array checked_mean(const GlowOptions& options, const NamedTensors& tensors,
+                   const std::string& path) {
   const auto mean =
-      expect_tensor(tensors, kLatentMean, {dimension(options)}, at::kFloat, path);
-  if (at::isfinite(mean).all().item<bool>()) return mean;
+      expect_tensor(tensors, kLatentMean, {dimension(options)}, nd::kFloat, path);
+  if (nd::isfinite(mean).all().item<bool>()) return mean;
   throw InputError(
       fmt::format("{}: tensor '{}': expected finite values", path, kLatentMean));
 }
@@ -73,27 +71,26 @@ at::Tensor checked_mean(const GlowOptions& options, const NamedTensors& tensors,
 // @param format  in format 1 latents had no mean
 std::unique_ptr<GlowFlow> flow_from(const GlowOptions& options, std::int64_t format,
                                     const NamedTensors& tensors,
-                                    const std::string& path, at::Device device) {
+                                    const std::string& path, nd::Device device) {
   const auto layout = checked_layout(options, tensors, path);
-  const c10::NoGradGuard no_grad;
-  const auto values = at::empty({layout.count}, at::kFloat);
+  const auto values = nd::empty({layout.count}, nd::kFloat);
   for (const auto& [name, slot] : layout.named()) {
     const auto part = expect_tensor(tensors, "flow." + name, {slot.rows, slot.columns},
-                                    at::kFloat, path);
-    if (!at::isfinite(part).all().item<bool>()) {
+                                    nd::kFloat, path);
+    if (!nd::isfinite(part).all().item<bool>()) {
       throw InputError(path + ": tensor 'flow." + name + "': expected finite values");
     }
     values.narrow(0, slot.offset, slot.count()).copy_(part.reshape({-1}));
   }
-  std::vector<at::Tensor> fixed;
+  std::vector<Array> fixed;
   for (std::size_t scale = 0; scale < layout.scales.size(); ++scale) {
     const auto channels = layout.scales[scale].channels;
     fixed.push_back(expect_tensor(tensors, fixed_name(scale),
-                                  {options.steps, channels + 1, channels}, at::kFloat,
+                                  {options.steps, channels + 1, channels}, nd::kFloat,
                                   path));
     check_fixed(fixed.back(), fixed_name(scale), path);
   }
-  auto flow = std::make_unique<GlowFlow>(options, 0, at::kFloat, device);
+  auto flow = std::make_unique<GlowFlow>(options, 0, nd::kFloat, device);
   flow->values().copy_(values);
   flow->set_fixed(fixed);
   if (format >= kFormatWithMean)
@@ -110,7 +107,7 @@ LearnedDependence dependence_from(const JsonReader& json, const NamedTensors& te
   }
   const auto count = static_cast<std::int64_t>(learned.labels.size());
   const auto parameters =
-      expect_tensor(tensors, kParameters, {count}, at::kDouble, path);
+      expect_tensor(tensors, kParameters, {count}, nd::kDouble, path);
   const auto* values = parameters.data_ptr<double>();
   learned.parameters.assign(values, values + count);
   check_parameters(learned, path + ": tensor '" + kParameters + "'");
@@ -126,7 +123,7 @@ std::vector<double> latent_correlations_from(const ImageModel& model,
                      "latents");
   }
   const auto count = latent_groups(model.flow->options()).count();
-  const auto found = expect_tensor(tensors, kOfLatents, {count}, at::kDouble, path);
+  const auto found = expect_tensor(tensors, kOfLatents, {count}, nd::kDouble, path);
   const auto* first = found.data_ptr<double>();
   for (std::int64_t i = 0; i < count; ++i) {
     if (first[i] >= 0 && first[i] < 1) continue;
@@ -179,7 +176,6 @@ std::vector<ScaleCorrelations> correlations_by_scale(const ImageModel& model) {
 }
 
 void save_image_model(const std::string& path, const ImageModel& model) {
-  const c10::NoGradGuard no_grad;
   NamedTensors tensors;
   const auto& flow = *model.flow;
   const auto values = flow.values().cpu();
@@ -192,9 +188,9 @@ void save_image_model(const std::string& path, const ImageModel& model) {
     tensors[fixed_name(scale)] = fixed[scale];
   }
   tensors[kLatentMean] = flow.latent_mean().cpu();
-  tensors[kParameters] = at::tensor(model.dependence.parameters, at::kDouble);
+  tensors[kParameters] = nd::tensor(model.dependence.parameters, nd::kDouble);
   const bool has_own = !model.latent_correlations.empty();
-  if (has_own) tensors[kOfLatents] = at::tensor(model.latent_correlations, at::kDouble);
+  if (has_own) tensors[kOfLatents] = nd::tensor(model.latent_correlations, nd::kDouble);
   const nlohmann::json description = {
       {"format_version", has_own ? kFormatVersion : kFormatWithMean},
       {"kind", "images"},
@@ -205,7 +201,7 @@ void save_image_model(const std::string& path, const ImageModel& model) {
   save_tensors(path, metadata_of(description), tensors);
 }
 
-ImageModel load_image_model(const std::string& path, at::Device device) {
+ImageModel load_image_model(const std::string& path, nd::Device device) {
   const auto [metadata, tensors] = load_tensors(path);
   const auto description =
       read_description(metadata, ModelKind::images, kFormatVersion, path);
@@ -225,11 +221,11 @@ ImageModel load_image_model(const std::string& path, at::Device device) {
 
 ImageRows rows_of(const ImageSet& set) {
   const auto n = set.images();
-  const auto pixels = at::from_blob(const_cast<std::uint8_t*>(set.pixels.data()),
-                                    {n, set.channels, set.height, set.width}, at::kByte)
+  const auto pixels = nd::from_blob(const_cast<std::uint8_t*>(set.pixels.data()),
+                                    {n, set.channels, set.height, set.width}, nd::kByte)
                           .clone();
   return {
-      .pixels = pixels, .bits = set.bits, .person = at::tensor(set.person, at::kLong)};
+      .pixels = pixels, .bits = set.bits, .person = nd::tensor(set.person, nd::kLong)};
 }
 
 void check_shape(const ImageModel& model, const ImageSet& set,

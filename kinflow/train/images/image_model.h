@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/flow/glow/glow_flow.h"
 #include "kinflow/images/image_set.h"
 #include "kinflow/train/images/image_latents.h"
@@ -45,9 +46,9 @@ std::vector<ScaleCorrelations> correlations_by_scale(const ImageModel& model);
 /// Writes a safetensors file with a versioned JSON description in its metadata.
 void save_image_model(const std::string& path, const ImageModel& model);
 /// Reads it back, bit for bit. Throws InputError for anything else than such a file.
-ImageModel load_image_model(const std::string& path, at::Device device = at::kCPU);
+ImageModel load_image_model(const std::string& path, nd::Device device = nd::kCPU);
 
-/// The images of a set as tensors, each with its person.
+/// The images of a set as arrays, each with its person.
 ImageRows rows_of(const ImageSet& set);
 
 /// InputError where images are not of the model's shape and bits.

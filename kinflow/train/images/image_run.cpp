@@ -1,7 +1,6 @@
 // Epochs, validations and the change from one training to the next.
 #include "kinflow/train/images/image_run.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/clock.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
@@ -45,13 +45,13 @@ std::int64_t interval_of(const ImageFitRequest& request, const ImageFitData& dat
       1, static_cast<std::int64_t>(std::ceil(share / kValidationShare)));
 }
 
-at::Tensor images_beside(const ImageSet& set) {
+Array images_beside(const ImageSet& set) {
   const auto counts = images_per_person(set);
   std::vector<double> beside;
   for (const auto person : set.person) {
     beside.push_back(static_cast<double>(counts[static_cast<std::size_t>(person)] - 1));
   }
-  return at::tensor(beside, at::kDouble);
+  return nd::tensor(beside, nd::kDouble);
 }
 
 ImageTrainOptions options_of(const ImageFitRequest& request, double start) {
@@ -60,9 +60,9 @@ ImageTrainOptions options_of(const ImageFitRequest& request, double start) {
   return options;
 }
 
-at::Tensor history_tensor(const std::vector<ImageEpoch>& history) {
-  const auto table = at::empty(
-      {static_cast<std::int64_t>(history.size()), kHistoryColumns}, at::kDouble);
+Array history_tensor(const std::vector<ImageEpoch>& history) {
+  const auto table = nd::empty(
+      {static_cast<std::int64_t>(history.size()), kHistoryColumns}, nd::kDouble);
   auto* out = table.data_ptr<double>();
   for (const auto& epoch : history) {
     *out++ = static_cast<double>(epoch.replica);
@@ -82,7 +82,7 @@ std::vector<ImageEpoch> history_from(const NamedTensors& state,
   const auto rows =
       found == state.end() || found->second.dim() == 0 ? 0 : found->second.size(0);
   const auto table =
-      expect_tensor(state, "history", {rows, kHistoryColumns}, at::kDouble, source);
+      expect_tensor(state, "history", {rows, kHistoryColumns}, nd::kDouble, source);
   std::vector<ImageEpoch> history;
   const auto* in = table.data_ptr<double>();
   for (std::int64_t i = 0; i < rows; ++i, in += kHistoryColumns) {
@@ -120,7 +120,7 @@ GlowOptions flow_for(const ImageFitRequest& request, const ImageSet& images) {
 }
 
 ImageRun::ImageRun(const ImageFitRequest& request, const ImageFitData& data,
-                   at::Device device)
+                   nd::Device device)
     : request_(request),
       data_(data),
       device_(device),
@@ -206,12 +206,12 @@ double ImageRun::valid_nll() const {
   if (valid_score() == ValidScore::rows) return nll.mean().item<double>();
   // The trainings of a grid are compared with each other, so under the same weights.
   const auto correlations = request_.train.schedule == Schedule::grid
-                                ? at::tensor(starts_, at::kDouble).mean().view({1})
+                                ? nd::tensor(starts_, nd::kDouble).mean().view({1})
                                 : trainer_->typical_correlations();
   // Without people who repeat there is nothing to learn, and all images count alike.
   if (correlations.numel() == 0) return nll.mean().item<double>();
   const auto weights =
-      (1 + at::outer(valid_others_, correlations)).reciprocal().mean(1);
+      (1 + nd::outer(valid_others_, correlations)).reciprocal().mean(1);
   return (weights * nll).sum().item<double>() / weights.sum().item<double>();
 }
 
@@ -303,7 +303,7 @@ void ImageRun::save_best(const std::string& path) {
 
 NamedTensors ImageRun::state() const {
   NamedTensors state = {{"history", history_tensor(history_)},
-                        {"replica", at::full({1}, replica_, at::kLong)}};
+                        {"replica", nd::full({1}, replica_, nd::kLong)}};
   // A training that has not begun is made anew.
   if (!trainer_ || trainer_->steps_done() == 0) return state;
   for (const auto& [name, tensor] : trainer_->state()) state[kTrainer + name] = tensor;
@@ -313,7 +313,7 @@ NamedTensors ImageRun::state() const {
 void ImageRun::restore(const NamedTensors& state, const std::string& source,
                        const std::string& best_path) {
   const auto replica =
-      expect_tensor(state, "replica", {1}, at::kLong, source).item<std::int64_t>();
+      expect_tensor(state, "replica", {1}, nd::kLong, source).item<std::int64_t>();
   if (replica < 0 || replica > replicas()) {
     throw InputError(fmt::format("{}: tensor 'replica': expected 0 to {}, found {}",
                                  source, replicas(), replica));
@@ -342,7 +342,7 @@ void ImageRun::restore(const NamedTensors& state, const std::string& source,
 namespace {
 
 // Of a training that begins; 0 where it has too few steps to tell.
-double seconds_per_step(ImageTrainer& trainer, at::Device device) {
+double seconds_per_step(ImageTrainer& trainer, nd::Device device) {
   constexpr std::int64_t kTimedSteps = 10;
   constexpr double kTimedSeconds = 3;
   // The first steps also prepare what all others use.
@@ -369,7 +369,7 @@ double seconds_of_validation(const GlowFlow& flow, ImageRows valid) {
 }  // namespace
 
 std::int64_t epochs_in_time(const ImageFitRequest& request, const ImageFitData& data,
-                            at::Device device) {
+                            nd::Device device) {
   const auto starts = starts_of(request);
   ImageTrainer trainer(rows_of(data.train), flow_for(request, data.train),
                        options_of(request, starts.front()), device);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/train/images/image_data.h"
 #include "kinflow/train/images/image_fit.h"
 #include "kinflow/train/images/image_model.h"
@@ -40,7 +41,7 @@ struct BestImageModel {
 class ImageRun {
  public:
   /// @param data  must outlive this object
-  ImageRun(const ImageFitRequest& request, const ImageFitData& data, at::Device device);
+  ImageRun(const ImageFitRequest& request, const ImageFitData& data, nd::Device device);
   ~ImageRun();
 
   std::int64_t replicas() const { return static_cast<std::int64_t>(starts_.size()); }
@@ -90,10 +91,10 @@ class ImageRun {
 
   const ImageFitRequest request_;
   const ImageFitData& data_;
-  at::Device device_;
+  nd::Device device_;
   GlowOptions flow_;
   ImageRows train_, valid_;
-  at::Tensor valid_others_;     // [n] images of the same person beside each
+  Array valid_others_;          // [n] images of the same person beside each
   std::vector<double> starts_;  // of the trainings
   std::int64_t valid_every_ = 1;
   std::unique_ptr<ImageTrainer> trainer_;  // null when all are finished
@@ -115,6 +116,6 @@ GlowOptions flow_for(const ImageFitRequest& request, const ImageSet& images);
 /// Epochs of each training of a request with `minutes`: at most as many as it has, and
 /// at least 1.
 std::int64_t epochs_in_time(const ImageFitRequest& request, const ImageFitData& data,
-                            at::Device device);
+                            nd::Device device);
 
 }  // namespace kinflow

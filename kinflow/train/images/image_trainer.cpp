@@ -1,16 +1,16 @@
 // Steps of the training of image flows, and densities of images.
 #include "kinflow/train/images/image_trainer.h"
 
-#include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <optional>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
 #include "kinflow/dependence/batch_estimator.h"
@@ -38,20 +38,20 @@ constexpr std::int64_t kEvaluationChunk = 256;
 // The noise of evaluations has its own rounds.
 constexpr std::int64_t kEvaluationRound = -1;
 
-at::Tensor number(std::int64_t value, at::Device device) {
-  return at::full({1}, value, at::TensorOptions(at::kLong).device(device));
+Array number(std::int64_t value, nd::Device device) {
+  return nd::full({1}, value, nd::TensorOptions(nd::kLong).device(device));
 }
 
-at::Tensor real(double value, at::Device device) {
-  return at::full({1}, value, at::TensorOptions(at::kDouble).device(device));
+Array real(double value, nd::Device device) {
+  return nd::full({1}, value, nd::TensorOptions(nd::kDouble).device(device));
 }
 
 // -log of a standard normal density of latents, less their log-determinants, [b].
-at::Tensor negative_log_density(const LatentResult& result) {
-  const auto latents = result.latents.to(at::kDouble);
+Array negative_log_density(const LatentResult& result) {
+  const auto latents = result.latents.to(nd::kDouble);
   const double constant =
       0.5 * std::log(2 * std::numbers::pi) * static_cast<double>(latents.size(1));
-  return 0.5 * latents.square().sum(1) + constant - result.log_abs_det.to(at::kDouble);
+  return 0.5 * latents.square().sum(1) + constant - result.log_abs_det.to(nd::kDouble);
 }
 
 // What turns the density of centred numbers into that of pixels: p bits log 2.
@@ -65,18 +65,18 @@ double pixel_nats(const GlowFlow& flow, std::int64_t bits) {
 class ImageTrainer::Impl {
  public:
   Impl(const ImageRows& rows, const GlowOptions& glow, const ImageTrainOptions& options,
-       at::Device device)
+       nd::Device device)
       : options_(options),
         device_(device),
         bits_(rows.bits),
         pixels_(rows.pixels.to(device).contiguous()),
-        flow_(glow, options.seed, at::kFloat, device),
+        flow_(glow, options.seed, nd::kFloat, device),
         optimizer_(flow_.values().unsqueeze(0)),
         noise_{.seed = options.seed,
                .round = number(0, device),
                .mirrors = options.mirror},
-        mean_weights_(at::ones({pixels_.size(0), 1}, real(0, device).options())),
-        mean_sum_(at::zeros({dimension(glow)}, real(0, device).options())),
+        mean_weights_(nd::ones({pixels_.size(0), 1}, real(0, device).options())),
+        mean_sum_(nd::zeros({dimension(glow)}, real(0, device).options())),
         mean_weight_(real(0, device)) {
     check(rows, glow);
     if (options.schedule != Schedule::baseline && rows.person.defined()) {
@@ -86,13 +86,13 @@ class ImageTrainer::Impl {
         flow_, options.batch_size,
         GlowPassOptions{
             .arithmetic =
-                options.precision == ImagePrecision::mixed ? at::kBFloat16 : at::kFloat,
+                options.precision == ImagePrecision::mixed ? nd::kBFloat16 : nd::kFloat,
             .keep = options.recompute ? GlowPassOptions::Keep::inputs
                                       : GlowPassOptions::Keep::activations});
-    order_ = at::zeros({pixels_.size(0)}, number(0, device).options());
-    rates_ = at::zeros({steps_per_epoch()}, real(0, device).options());
+    order_ = nd::zeros({pixels_.size(0)}, number(0, device).options());
+    rates_ = nd::zeros({steps_per_epoch()}, real(0, device).options());
     batch_ = number(0, device);
-    places_ = at::arange(options.batch_size, batch_.options());
+    places_ = nd::arange(options.batch_size, batch_.options());
     initialize();
     if (!device.is_cpu()) {
       repeated_ = make_repeated_work([this] { take_step(); });
@@ -104,7 +104,6 @@ class ImageTrainer::Impl {
   std::int64_t total_steps() const { return options_.epochs * steps_per_epoch(); }
 
   ImageProgress run(std::int64_t steps) {
-    const c10::NoGradGuard no_grad;
     const DeviceStream stream(stream_);
     nll_sum_.zero_();
     std::int64_t taken = 0;
@@ -133,25 +132,25 @@ class ImageTrainer::Impl {
   const GlowFlow& flow() const { return flow_; }
   std::int64_t steps_done() const { return steps_done_; }
 
-  at::Tensor correlations() const {
-    if (!law_) return at::empty({0}, at::kDouble);
+  Array correlations() const {
+    if (!law_) return nd::empty({0}, nd::kDouble);
     const auto people = correlated_blocks();
     if (grouped_) return typical_correlations().mean().expand({people.size(0)});
     const auto& parameter = blocks_of(*law_)->parameter_of_block();
     return parameters()[0].index_select(0, parameter.index_select(0, people)).cpu();
   }
 
-  at::Tensor correlated_people() const {
-    if (!law_) return at::empty({0}, at::kLong);
+  Array correlated_people() const {
+    if (!law_) return nd::empty({0}, nd::kLong);
     return blocks_of(*law_)->labels().index_select(0, correlated_blocks()).cpu();
   }
 
-  at::Tensor latent_correlations() const {
-    return grouped_ ? parameters()[0].cpu() : at::empty({0}, at::kDouble);
+  Array latent_correlations() const {
+    return grouped_ ? parameters()[0].cpu() : nd::empty({0}, nd::kDouble);
   }
 
-  at::Tensor typical_correlations() const {
-    if (!law_) return at::empty({0}, at::kDouble);
+  Array typical_correlations() const {
+    if (!law_) return nd::empty({0}, nd::kDouble);
     if (grouped_) return grouped_->interpreted(parameters())[0].cpu();
     return correlations().mean().view({1});
   }
@@ -159,17 +158,17 @@ class ImageTrainer::Impl {
   NamedTensors state() const {
     NamedTensors state;
     for (const auto& [name, tensor] : parts()) state[name] = tensor.cpu().clone();
-    state["steps_done"] = number(steps_done_, at::kCPU);
+    state["steps_done"] = number(steps_done_, nd::kCPU);
     return state;
   }
 
   void restore(const NamedTensors& state, const std::string& source) {
     if (state.count("latents") > 0 && estimator_ && !estimator_->latents().defined()) {
       estimator_->reset(
-          at::zeros({1, pixels_.size(0), dimension(flow_.options())}, at::kFloat)
+          nd::zeros({1, pixels_.size(0), dimension(flow_.options())}, nd::kFloat)
               .to(device_));
     }
-    std::vector<at::Tensor> fixed;
+    std::vector<Array> fixed;
     for (const auto& [name, tensor] : parts()) {
       tensor.copy_(
           expect_tensor(state, name, tensor.sizes(), tensor.scalar_type(), source));
@@ -177,7 +176,7 @@ class ImageTrainer::Impl {
     }
     flow_.set_fixed(fixed);
     steps_done_ =
-        expect_tensor(state, "steps_done", {1}, at::kLong, source).item<std::int64_t>();
+        expect_tensor(state, "steps_done", {1}, nd::kLong, source).item<std::int64_t>();
     if (steps_done_ < 0 || steps_done_ > total_steps() ||
         steps_done_ % steps_per_epoch() != 0) {
       throw InputError(fmt::format(
@@ -191,20 +190,20 @@ class ImageTrainer::Impl {
   }
 
  private:
-  void check(const ImageRows& rows, const GlowOptions& glow) const {
+  void check([[maybe_unused]] const ImageRows& rows,
+             [[maybe_unused]] const GlowOptions& glow) const {
     if (pixels_.size(0) < options_.batch_size) {
       throw InputError(
           fmt::format("images: expected at least as many images as a batch has ({}), "
                       "found {}",
                       options_.batch_size, pixels_.size(0)));
     }
-    TORCH_INTERNAL_ASSERT(rows.pixels.scalar_type() == at::kByte &&
-                          rows.pixels.sizes() ==
-                              at::IntArrayRef({rows.pixels.size(0), glow.channels,
-                                               glow.height, glow.width}));
+    assert(rows.pixels.scalar_type() == nd::kByte &&
+           rows.pixels.sizes() == nd::IntArrayRef({rows.pixels.size(0), glow.channels,
+                                                   glow.height, glow.width}));
   }
 
-  void set_dependence(const at::Tensor& person) {
+  void set_dependence(const Array& person) {
     law_ = make_image_law(person, options_.correlation, flow_.options());
     if (law_->parameter_count() == 0) {
       law_.reset();
@@ -216,7 +215,7 @@ class ImageTrainer::Impl {
       mean_weights_ = mean_weights_.repeat({1, groups});
       mean_weight_ = mean_weight_.repeat({groups});
     }
-    unconstrained_ = law_->to_unconstrained(at::full(
+    unconstrained_ = law_->to_unconstrained(nd::full(
         {1, law_->parameter_count()}, options_.start, real(0, device_).options()));
     dependence_optimizer_ = std::make_unique<Adamax>(unconstrained_);
     const bool remembers = options_.estimator == Estimator::memory;
@@ -224,13 +223,13 @@ class ImageTrainer::Impl {
         {{.needs_memory = remembers,
           .memory_share = remembers ? 1.0 : 0.0,
           .moves_parameters = options_.schedule == Schedule::joint}},
-        at::kFloat);
+        nd::kFloat);
   }
 
-  at::Tensor parameters() const { return law_->from_unconstrained(unconstrained_); }
+  Array parameters() const { return law_->from_unconstrained(unconstrained_); }
 
   // The people with several images.
-  at::Tensor correlated_blocks() const {
+  Array correlated_blocks() const {
     return (blocks_of(*law_)->sizes() > 1).nonzero().flatten();
   }
 
@@ -240,14 +239,14 @@ class ImageTrainer::Impl {
     auto rows = random.permutation(pixels_.size(0));
     rows.resize(static_cast<std::size_t>(count));
     flow_.initialize(
-        dequantize(pixels_, bits_, at::tensor(rows, at::kLong).to(device_), noise_));
+        dequantize(pixels_, bits_, nd::tensor(rows, nd::kLong).to(device_), noise_));
   }
 
   // The latents of all images, for a memory at its start.
   void remember_all() {
     const std::int64_t count = pixels_.size(0), batch = options_.batch_size;
     const auto latents =
-        at::empty({1, count, dimension(flow_.options())}, flow_.values().options());
+        nd::empty({1, count, dimension(flow_.options())}, flow_.values().options());
     for (std::int64_t first = 0; first < count; first += batch) {
       const std::int64_t begin = std::min(first, count - batch);
       latents[0]
@@ -255,7 +254,7 @@ class ImageTrainer::Impl {
           .copy_(pass_->to_latent(dequantize(pixels_, bits_, places_ + begin, noise_))
                      .latents);
     }
-    estimator_->reset(at::nan_to_num(latents, 0, 0, 0));
+    estimator_->reset(nd::nan_to_num(latents, 0, 0, 0));
   }
 
   double rate_of(std::int64_t step) const {
@@ -268,12 +267,12 @@ class ImageTrainer::Impl {
   void begin_epoch() {
     const std::int64_t epoch = steps_done_ / steps_per_epoch();
     Random random(options_.seed, stream(Purpose::row_order, epoch));
-    order_.copy_(at::tensor(random.permutation(pixels_.size(0)), at::kLong));
+    order_.copy_(nd::tensor(random.permutation(pixels_.size(0)), nd::kLong));
     std::vector<double> rates;
     for (std::int64_t i = 0; i < steps_per_epoch(); ++i) {
       rates.push_back(rate_of(steps_done_ + i));
     }
-    rates_.copy_(at::tensor(rates, at::kDouble));
+    rates_.copy_(nd::tensor(rates, nd::kDouble));
     batch_.zero_();
     mean_sum_.zero_();
     mean_weight_.zero_();
@@ -298,7 +297,7 @@ class ImageTrainer::Impl {
   }
 
   // Weights of all latents [., 1], or of their groups [., G], to multiply latents with.
-  at::Tensor of_latents(const at::Tensor& weights) const {
+  Array of_latents(const Array& weights) const {
     return grouped_ ? grouped_->to_columns(weights) : weights;
   }
 
@@ -307,8 +306,8 @@ class ImageTrainer::Impl {
   // while they tell as much as ever about everything else.
   void end_epoch() {
     // Without a sound step there is nothing to go by.
-    const auto change = mean_sum_ / of_latents(at::where(mean_weight_ > 0, mean_weight_,
-                                                         at::ones_like(mean_weight_)));
+    const auto change = mean_sum_ / of_latents(nd::where(mean_weight_ > 0, mean_weight_,
+                                                         nd::ones_like(mean_weight_)));
     flow_.latent_mean().add_(change);
     if (has_latents_) estimator_->latents().sub_(change);
   }
@@ -318,14 +317,14 @@ class ImageTrainer::Impl {
     const auto rate = rates_.index_select(0, batch_);
     batch_ += 1;
     const auto result = pass_->to_latent(dequantize(pixels_, bits_, rows, noise_));
-    const auto latents = at::nan_to_num(result.latents, 0, 0, 0);
-    at::Tensor natural;
+    const auto latents = nd::nan_to_num(result.latents, 0, 0, 0);
+    Array natural;
     auto precision_rows = result.latents;
     if (estimator_) {
       natural = parameters();
       precision_rows =
           estimator_->precision_rows(natural, rows, latents.unsqueeze(0))[0].to(
-              at::kFloat);
+              nd::kFloat);
     }
     const double per_image = 1 / static_cast<double>(options_.batch_size);
     const auto& gradient = pass_->backward(precision_rows * per_image, -per_image);
@@ -334,32 +333,31 @@ class ImageTrainer::Impl {
       step_dependence(natural, rate, sound);
     }
     const auto nll = negative_log_density(result).mean().view({1});
-    nll_sum_.add_(at::where(sound, nll, at::zeros_like(nll)));
+    nll_sum_.add_(nd::where(sound, nll, nd::zeros_like(nll)));
     const auto weights = mean_weights_.index_select(0, rows);
-    const auto sum = (of_latents(weights) * latents.to(at::kDouble)).sum(0);
-    mean_sum_.add_(at::where(sound, sum, at::zeros_like(sum)));
+    const auto sum = (of_latents(weights) * latents.to(nd::kDouble)).sum(0);
+    mean_sum_.add_(nd::where(sound, sum, nd::zeros_like(sum)));
     mean_weight_.add_(weights.sum(0) * sound);
   }
 
-  at::Tensor step_flow(const at::Tensor& gradient, const at::Tensor& rate) {
-    const auto norm = gradient.norm().to(at::kDouble).view({1});
-    const auto sound = at::isfinite(norm);
-    const auto usual = at::where(usual_norm_ > 0, usual_norm_, norm);
+  Array step_flow(const Array& gradient, const Array& rate) {
+    const auto norm = gradient.norm().to(nd::kDouble).view({1});
+    const auto sound = nd::isfinite(norm);
+    const auto usual = nd::where(usual_norm_ > 0, usual_norm_, norm);
     const auto most = options_.clip * usual;
     const auto length = norm.clamp_min(std::numeric_limits<double>::min());
     take_flat_step(optimizer_, flow_.values(), gradient,
                    {.weight_decay = options_.weight_decay,
                     .decaying = flow_.layout().mixing.front().offset},
-                   rate, at::minimum(at::ones_like(norm), most / length), sound);
-    const auto updated = at::lerp(usual, at::minimum(norm, most), kNormWeight);
-    usual_norm_.copy_(at::where(sound, updated, usual_norm_));
+                   rate, nd::minimum(nd::ones_like(norm), most / length), sound);
+    const auto updated = nd::lerp(usual, nd::minimum(norm, most), kNormWeight);
+    usual_norm_.copy_(nd::where(sound, updated, usual_norm_));
     skipped_.add_(sound.logical_not());
     last_norm_.copy_(norm);
     return sound;
   }
 
-  void step_dependence(const at::Tensor& parameters, const at::Tensor& rate,
-                       const at::Tensor& sound) {
+  void step_dependence(const Array& parameters, const Array& rate, const Array& sound) {
     const auto gradient = estimator_->parameter_gradient(parameters);
     const auto per_image =
         (law_->unconstrained_gradient(parameters, gradient) +
@@ -367,10 +365,10 @@ class ImageTrainer::Impl {
         static_cast<double>(pixels_.size(0));
     dependence_optimizer_->step(
         unconstrained_, per_image, (rate * options_.dependence_rate).view({1, 1}), {},
-        at::isfinite(per_image).all(1, true).logical_and(sound));
+        nd::isfinite(per_image).all(1, true).logical_and(sound));
   }
 
-  // The tensors of the state, by name; those of `fixed` are copies.
+  // The arrays of the state, by name; those of `fixed` are copies.
   NamedTensors parts() const {
     NamedTensors parts{{"values", flow_.values()},
                        {"latent_mean", flow_.latent_mean()},
@@ -393,35 +391,35 @@ class ImageTrainer::Impl {
   }
 
   ImageTrainOptions options_;
-  at::Device device_;
+  nd::Device device_;
   std::int64_t bits_;
-  at::Tensor pixels_;
+  Array pixels_;
   GlowFlow flow_;
   Adamax optimizer_;
   PixelNoise noise_;
-  at::Tensor mean_weights_;            // [n, 1] or [n, G], of all images
-  at::Tensor mean_sum_, mean_weight_;  // [p], [1] or [G]: of the epoch so far
+  Array mean_weights_;            // [n, 1] or [n, G], of all images
+  Array mean_sum_, mean_weight_;  // [p], [1] or [G]: of the epoch so far
   std::unique_ptr<GlowPass> pass_;
   std::unique_ptr<Dependence> law_;          // null: images are independent
   const GroupedLatents* grouped_ = nullptr;  // the law, where it is one
   std::unique_ptr<BatchEstimator> estimator_;
   std::unique_ptr<Adamax> dependence_optimizer_;
-  at::Tensor unconstrained_;  // [1, k]
+  Array unconstrained_;       // [1, k]
   bool has_latents_ = false;  // whether the memory has been filled
-  std::optional<c10::Stream> stream_ = take_device_stream(device_);
+  std::optional<DeviceQueue> stream_ = take_device_stream(device_);
   std::unique_ptr<RepeatedWork> repeated_;
   std::int64_t steps_done_ = 0, skipped_before_ = 0;
 
   // Read or written by the steps on the device. Of the epoch: order of rows, learning
   // rates, the next batch.
-  at::Tensor order_, rates_, batch_, places_;
-  at::Tensor usual_norm_ = real(0, device_), last_norm_ = real(0, device_),
-             nll_sum_ = real(0, device_);
-  at::Tensor skipped_ = number(0, device_);
+  Array order_, rates_, batch_, places_;
+  Array usual_norm_ = real(0, device_), last_norm_ = real(0, device_),
+        nll_sum_ = real(0, device_);
+  Array skipped_ = number(0, device_);
 };
 
 ImageTrainer::ImageTrainer(const ImageRows& rows, const GlowOptions& flow,
-                           const ImageTrainOptions& options, at::Device device)
+                           const ImageTrainOptions& options, nd::Device device)
     : impl_(std::make_unique<Impl>(rows, flow, options, device)) {}
 ImageTrainer::~ImageTrainer() = default;
 
@@ -430,14 +428,10 @@ std::int64_t ImageTrainer::total_steps() const { return impl_->total_steps(); }
 std::int64_t ImageTrainer::steps_done() const { return impl_->steps_done(); }
 ImageProgress ImageTrainer::run(std::int64_t steps) { return impl_->run(steps); }
 const GlowFlow& ImageTrainer::flow() const { return impl_->flow(); }
-at::Tensor ImageTrainer::correlations() const { return impl_->correlations(); }
-at::Tensor ImageTrainer::correlated_people() const {
-  return impl_->correlated_people();
-}
-at::Tensor ImageTrainer::latent_correlations() const {
-  return impl_->latent_correlations();
-}
-at::Tensor ImageTrainer::typical_correlations() const {
+Array ImageTrainer::correlations() const { return impl_->correlations(); }
+Array ImageTrainer::correlated_people() const { return impl_->correlated_people(); }
+Array ImageTrainer::latent_correlations() const { return impl_->latent_correlations(); }
+Array ImageTrainer::typical_correlations() const {
   return impl_->typical_correlations();
 }
 NamedTensors ImageTrainer::state() const { return impl_->state(); }
@@ -451,13 +445,12 @@ namespace {
 template <typename Work>
 void for_latents(const GlowFlow& flow, const ImageRows& rows, std::uint64_t seed,
                  const Work& work) {
-  const c10::NoGradGuard no_grad;
   const auto device = flow.values().device();
   const PixelNoise noise{.seed = seed, .round = number(kEvaluationRound, device)};
   const auto pixels = rows.pixels.to(device).contiguous();
   const std::int64_t count = pixels.size(0);
   for (std::int64_t first = 0; first < count; first += kEvaluationChunk) {
-    const auto part = at::arange(first, std::min(first + kEvaluationChunk, count),
+    const auto part = nd::arange(first, std::min(first + kEvaluationChunk, count),
                                  noise.round.options());
     work(first, flow.to_latent(dequantize(pixels, rows.bits, part, noise)));
   }
@@ -465,8 +458,8 @@ void for_latents(const GlowFlow& flow, const ImageRows& rows, std::uint64_t seed
 
 }  // namespace
 
-at::Tensor image_nll(const GlowFlow& flow, const ImageRows& rows, std::uint64_t seed) {
-  const auto all = at::empty({rows.pixels.size(0)}, at::kDouble);
+Array image_nll(const GlowFlow& flow, const ImageRows& rows, std::uint64_t seed) {
+  const auto all = nd::empty({rows.pixels.size(0)}, nd::kDouble);
   for_latents(flow, rows, seed, [&](std::int64_t first, const LatentResult& result) {
     const auto nll = negative_log_density(result).cpu() + pixel_nats(flow, rows.bits);
     all.narrow(0, first, nll.size(0)).copy_(nll);
@@ -474,9 +467,8 @@ at::Tensor image_nll(const GlowFlow& flow, const ImageRows& rows, std::uint64_t 
   return all;
 }
 
-at::Tensor image_latents(const GlowFlow& flow, const ImageRows& rows,
-                         std::uint64_t seed) {
-  const auto all = at::empty({rows.pixels.size(0), dimension(flow.options())},
+Array image_latents(const GlowFlow& flow, const ImageRows& rows, std::uint64_t seed) {
+  const auto all = nd::empty({rows.pixels.size(0), dimension(flow.options())},
                              flow.values().scalar_type());
   for_latents(flow, rows, seed, [&](std::int64_t first, const LatentResult& result) {
     all.narrow(0, first, result.latents.size(0)).copy_(result.latents);
@@ -484,16 +476,15 @@ at::Tensor image_latents(const GlowFlow& flow, const ImageRows& rows,
   return all;
 }
 
-at::Tensor pixels_from_latents(const GlowFlow& flow, const at::Tensor& latents,
-                               std::int64_t bits) {
-  const c10::NoGradGuard no_grad;
+Array pixels_from_latents(const GlowFlow& flow, const Array& latents,
+                          std::int64_t bits) {
   const auto levels = static_cast<double>(std::int64_t{1} << bits);
   const auto images = flow.from_latent(latents.to(flow.values()));
   return ((images + 0.5) * levels)
       .floor()
       .nan_to_num(0, levels - 1, 0)
       .clamp(0, levels - 1)
-      .to(at::kByte)
+      .to(nd::kByte)
       .cpu();
 }
 

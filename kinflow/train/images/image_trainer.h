@@ -1,12 +1,11 @@
 // Training of a Glow flow on images of which some show the same person.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "kinflow/array/array.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/flow/glow/glow_flow.h"
 #include "kinflow/train/options.h"
@@ -16,11 +15,11 @@ namespace kinflow {
 
 /// Images to train on or to evaluate.
 struct ImageRows {
-  at::Tensor pixels;      ///< [n, C, H, W] uint8, below 2^bits
+  Array pixels;           ///< [n, C, H, W] uint8, below 2^bits
   std::int64_t bits = 8;  ///< of a pixel
   /// [n] int64: images with the same number show the same person; undefined: all are
   /// independent.
-  at::Tensor person = {};
+  Array person = {};
 };
 
 enum class ImagePrecision {
@@ -72,7 +71,7 @@ struct ImageProgress {
 class ImageTrainer {
  public:
   ImageTrainer(const ImageRows& rows, const GlowOptions& flow,
-               const ImageTrainOptions& options, at::Device device);
+               const ImageTrainOptions& options, nd::Device device);
   ~ImageTrainer();
 
   std::int64_t steps_per_epoch() const;
@@ -86,15 +85,15 @@ class ImageTrainer {
   const GlowFlow& flow() const;
   /// Correlations of the people with at least two images, in increasing order of their
   /// numbers, the mean over the latents, [m] float64 on the CPU; empty for a baseline.
-  at::Tensor correlations() const;
+  Array correlations() const;
   /// Their numbers, [m] int64.
-  at::Tensor correlated_people() const;
+  Array correlated_people() const;
   /// Correlations of latent_groups() (image_latents.h), [G] float64 on the CPU; empty
   /// where latents have no correlations of their own.
-  at::Tensor latent_correlations() const;
+  Array latent_correlations() const;
   /// Correlations of the images of somebody new: of every latent [p], or one for all
   /// [1], float64 on the CPU; empty for a baseline.
-  at::Tensor typical_correlations() const;
+  Array typical_correlations() const;
 
   /// All that decides how a training goes on, on the CPU. For the end of an epoch: what
   /// the steps of an unfinished one have left is lost.
@@ -110,14 +109,13 @@ class ImageTrainer {
 /// Negative log-probability in nats of every image by itself, [n] float64 on the CPU:
 /// the bound that uniform dequantisation gives, with the same noise for the same seed
 /// and place in the set. A uniform law has C H W bits log 2.
-at::Tensor image_nll(const GlowFlow& flow, const ImageRows& rows, std::uint64_t seed);
+Array image_nll(const GlowFlow& flow, const ImageRows& rows, std::uint64_t seed);
 
 /// Latents [n, p] of images, on the CPU in the flow's type; noise as in image_nll().
-at::Tensor image_latents(const GlowFlow& flow, const ImageRows& rows,
-                         std::uint64_t seed);
+Array image_latents(const GlowFlow& flow, const ImageRows& rows, std::uint64_t seed);
 
 /// Pixels [m, C, H, W] uint8 of latents [m, p].
-at::Tensor pixels_from_latents(const GlowFlow& flow, const at::Tensor& latents,
-                               std::int64_t bits);
+Array pixels_from_latents(const GlowFlow& flow, const Array& latents,
+                          std::int64_t bits);
 
 }  // namespace kinflow

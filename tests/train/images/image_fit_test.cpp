@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/table.h"
 #include "kinflow/train/images/image_data.h"
@@ -253,7 +254,7 @@ TEST_F(ImageFit, EpochsAreInProportionToTheTimeAndAtMostAsManyAsAskedFor) {
   const auto data = read_fit_images(with_defaults(request));
   const auto epochs_in = [&](double minutes) {
     request.minutes = minutes;
-    return static_cast<double>(epochs_in_time(request, data, at::kCPU));
+    return static_cast<double>(epochs_in_time(request, data, nd::kCPU));
   };
   const double few = epochs_in(0.1), many = epochs_in(100);
   // The speed is measured twice, on a machine that may do other things meanwhile.

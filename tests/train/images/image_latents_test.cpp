@@ -2,7 +2,6 @@
 // again in simulated images.
 #include "kinflow/train/images/image_latents.h"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <iostream>
 #include <numbers>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/batch_estimator.h"
 #include "kinflow/flow/glow/glow_pass.h"
@@ -30,9 +30,9 @@ std::int64_t group_of(std::int64_t column) {
   return scale * kChannels + column % kChannels;
 }
 
-at::Tensor numbers(at::IntArrayRef shape, std::uint64_t seed) {
+Array numbers(nd::IntArrayRef shape, std::uint64_t seed) {
   Random random(seed);
-  const auto all = at::empty(shape, at::kDouble);
+  const auto all = nd::empty(shape, nd::kDouble);
   for (std::int64_t i = 0; i < all.numel(); ++i) {
     all.data_ptr<double>()[i] = random.normal();
   }
@@ -40,9 +40,9 @@ at::Tensor numbers(at::IntArrayRef shape, std::uint64_t seed) {
 }
 
 /// C of one column.
-at::Tensor dense(const at::Tensor& person, double rho) {
+Array dense(const Array& person, double rho) {
   const auto same = person.unsqueeze(0) == person.unsqueeze(1);
-  return rho * same.to(at::kDouble) + (1 - rho) * at::eye(person.size(0), at::kDouble);
+  return rho * same.to(nd::kDouble) + (1 - rho) * nd::eye(person.size(0), nd::kDouble);
 }
 
 TEST(LatentGroups, AreTheChannelsOfTheScales) {
@@ -68,10 +68,10 @@ TEST(LatentGroups, AreTheChannelsOfTheScales) {
 
 /// A flow of two scales, images of people, and a correlation of each channel.
 struct SmallProblem {
-  GlowFlow flow{small_flow(), 3, at::kDouble};
-  const at::Tensor person = at::tensor({5, 2, 5, 9, 2, 5, 7, 5, 2}, at::kLong);
-  const at::Tensor images = 0.3 * numbers({9, 1, 8, 8}, 1);
-  const at::Tensor rho = 0.05 + 0.9 * at::sigmoid(numbers({1, kGroups}, 2));
+  GlowFlow flow{small_flow(), 3, nd::kDouble};
+  const Array person = nd::tensor({5, 2, 5, 9, 2, 5, 7, 5, 2}, nd::kLong);
+  const Array images = 0.3 * numbers({9, 1, 8, 8}, 1);
+  const Array rho = 0.05 + 0.9 * nd::sigmoid(numbers({1, kGroups}, 2));
   const std::unique_ptr<Dependence> law =
       make_image_law(person, BlockCorrelation::per_latent, flow.options());
 
@@ -81,14 +81,14 @@ struct SmallProblem {
   }
 
   /// -log p of all images, with dense matrices.
-  double objective(const at::Tensor& correlations) const {
+  double objective(const Array& correlations) const {
     const auto result = flow.to_latent(images);
     auto sum = 0.5 * 9 * 64 * std::log(2 * std::numbers::pi) -
                result.log_abs_det.sum().item<double>();
     for (std::int64_t j = 0; j < 64; ++j) {
       const auto c = dense(person, correlations[0][group_of(j)].item<double>());
       const auto u = result.latents.narrow(1, j, 1);
-      sum += 0.5 * (at::logdet(c) + (u * at::linalg_solve(c, u)).sum()).item<double>();
+      sum += 0.5 * (nd::logdet(c) + (u * nd::linalg_solve(c, u)).sum()).item<double>();
     }
     return sum;
   }
@@ -101,17 +101,17 @@ struct SmallProblem {
 
 TEST(ImageLatents, ObjectiveAndGradientsAreThoseOfDenseMatrices) {
   SmallProblem p;
-  GlowPass pass(p.flow, 9, {.arithmetic = at::kDouble});
+  GlowPass pass(p.flow, 9, {.arithmetic = nd::kDouble});
   const auto result = pass.to_latent(p.images);
   const auto latents = result.latents.unsqueeze(0);
   EXPECT_NEAR(-p.law->log_density(p.rho, latents).item<double>() -
                   result.log_abs_det.sum().item<double>(),
               p.objective(p.rho), 1e-8);
 
-  const auto all = at::arange(9);
+  const auto all = nd::arange(9);
   const auto estimator = p.law->make_estimator(
       {{.needs_memory = true, .memory_share = 1, .moves_parameters = true}},
-      at::kDouble);
+      nd::kDouble);
   // What a memory remembers is overwritten, part by part.
   estimator->reset(numbers({1, 9, 64}, 5));
   for (const auto& part : all.split(4)) {
@@ -147,10 +147,10 @@ TEST(ImageLatents, PairsOfAllBatchesAreTheExactGradientOnAverage) {
   const SmallProblem p;
   const auto latents = p.flow.to_latent(p.images).latents.unsqueeze(0);
   const auto exact = p.law->precision_times(p.rho, latents);
-  auto rows = at::zeros_like(exact), of_parameters = at::zeros_like(p.rho);
+  auto rows = nd::zeros_like(exact), of_parameters = nd::zeros_like(p.rho);
   for (std::int64_t i = 0; i < 9; ++i) {
     for (std::int64_t j = 0; j < i; ++j) {
-      const auto batch = at::tensor({i, j}, at::kLong);
+      const auto batch = nd::tensor(std::vector<std::int64_t>{i, j}, nd::kLong);
       const auto seen = latents.index_select(1, batch);
       // A row is in 8 of the 36 batches.
       rows.index_add_(1, batch, p.law->pairs_rows(p.rho, batch, seen) / 8);
@@ -183,8 +183,8 @@ double true_correlation(std::int64_t group) {
 /// Images by a flow near that which a training with this seed begins with.
 ImageRows simulated(std::int64_t people, std::int64_t each, std::uint64_t seed) {
   GlowFlow flow(small_flow(), training(BlockCorrelation::shared).seed);
-  flow.initialize(0.12F * numbers({4096, 1, 8, 8}, 20).to(at::kFloat));
-  const auto person = at::arange(people).repeat_interleave(each);
+  flow.initialize(0.12F * numbers({4096, 1, 8, 8}, 20).to(nd::kFloat));
+  const auto person = nd::arange(people).repeat_interleave(each);
   auto latents = numbers({people * each, 64}, seed);
   const auto common = numbers({people, 64}, seed + 1).index_select(0, person);
   for (std::int64_t j = 0; j < 64; ++j) {
@@ -193,7 +193,7 @@ ImageRows simulated(std::int64_t people, std::int64_t each, std::uint64_t seed) 
                                std::sqrt(1 - rho) * latents.select(1, j));
   }
   return {.pixels = pixels_from_latents(flow, latents, 8),
-          .person = each > 1 ? person : at::Tensor()};
+          .person = each > 1 ? person : Array()};
 }
 
 TEST(ImageLatents, CorrelationsOfChannelsAreFoundAndMakeAnImageLikelier) {
@@ -205,9 +205,9 @@ TEST(ImageLatents, CorrelationsOfChannelsAreFoundAndMakeAnImageLikelier) {
   for (const std::uint64_t seed : {30, 60, 90}) {
     const auto rows = simulated(80, 6, seed);
     ImageTrainer own(rows, small_flow(), training(BlockCorrelation::per_latent),
-                     at::kCPU);
+                     nd::kCPU);
     ImageTrainer shared(rows, small_flow(), training(BlockCorrelation::shared),
-                        at::kCPU);
+                        nd::kCPU);
     const double gain = nll_after(shared) - nll_after(own);
     const auto found = own.latent_correlations();
     ASSERT_EQ(found.size(0), kGroups);
@@ -233,14 +233,14 @@ TEST(ImageLatents, AnEpochGivesEachLatentItsOwnMostLikelyMean) {
   options.epochs = 1;
   auto rows = simulated(24, 4, 50);
   rows.person.narrow(0, 0, 40).fill_(0);
-  ImageTrainer trainer(rows, small_flow(), options, at::kCPU);
+  ImageTrainer trainer(rows, small_flow(), options, nd::kCPU);
   auto state = trainer.state();
-  const auto rho = 0.05 + 0.9 * at::sigmoid(numbers({kGroups}, 6));
-  state["unconstrained"] = at::logit(rho).unsqueeze(0);
+  const auto rho = 0.05 + 0.9 * nd::sigmoid(numbers({kGroups}, 6));
+  state["unconstrained"] = nd::logit(rho).unsqueeze(0);
   trainer.restore(state, "state");
-  const auto images = dequantize(rows.pixels, 8, at::arange(96),
-                                 {.seed = 3, .round = at::ones({1}, at::kLong)});
-  const auto latents = trainer.flow().to_latent(images).latents.to(at::kDouble);
+  const auto images = dequantize(rows.pixels, 8, nd::arange(96),
+                                 {.seed = 3, .round = nd::ones({1}, nd::kLong)});
+  const auto latents = trainer.flow().to_latent(images).latents.to(nd::kDouble);
   trainer.run(1'000'000);
   for (const std::int64_t column : {0, 5, 17, 40, 63}) {
     const auto weights =

@@ -1,12 +1,12 @@
 // Image models as files: the same model comes back, and broken files are refused.
 #include "kinflow/train/images/image_model.h"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <functional>
 
+#include "kinflow/array/array.h"
 #include "kinflow/train/images/image_names.h"
 #include "kinflow/train/model.h"
 #include "kinflow/train/model_kind.h"
@@ -19,8 +19,8 @@ using Json = nlohmann::json;
 
 ImageModel small_model() {
   auto flow = std::make_unique<GlowFlow>(small_flow(), 7);
-  flow->values().add_(0.01 * at::sin(at::arange(flow->values().numel(), at::kFloat)));
-  flow->latent_mean().add_(at::arange(1, flow->latent_mean().numel() + 1));
+  flow->values().add_(0.01 * nd::sin(nd::arange(flow->values().numel(), nd::kFloat)));
+  flow->latent_mean().add_(nd::arange(1, flow->latent_mean().numel() + 1));
   return {.flow = std::move(flow),
           .prepare = {.crop = 30,
                       .width = 8,
@@ -94,13 +94,13 @@ TEST_F(ImageModelFile, ComesBackBitForBit) {
   const auto saved = small_model();
   const auto loaded = load_image_model(path_);
   EXPECT_TRUE(loaded.flow->options() == saved.flow->options());
-  EXPECT_TRUE(at::equal(loaded.flow->values(), saved.flow->values()));
-  EXPECT_TRUE(at::equal(loaded.flow->latent_mean(), saved.flow->latent_mean()));
+  EXPECT_TRUE(nd::equal(loaded.flow->values(), saved.flow->values()));
+  EXPECT_TRUE(nd::equal(loaded.flow->latent_mean(), saved.flow->latent_mean()));
   EXPECT_GT(saved.flow->latent_mean().abs().min().item<double>(), 0);
   const auto fixed = loaded.flow->fixed(), expected = saved.flow->fixed();
   ASSERT_EQ(fixed.size(), expected.size());
   for (std::size_t i = 0; i < fixed.size(); ++i) {
-    EXPECT_TRUE(at::equal(fixed[i], expected[i]));
+    EXPECT_TRUE(nd::equal(fixed[i], expected[i]));
   }
   EXPECT_EQ(to_json(loaded.prepare), to_json(saved.prepare));
   EXPECT_EQ(to_json(loaded.dependence), to_json(saved.dependence));

@@ -1,13 +1,14 @@
 // Training of image flows on a GPU: recorded steps, exact resumption, and the CPU's
 // numbers.
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <tuple>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/device.h"
 #include "kinflow/flow/cuda_backend.h"
 #include "kinflow/train/images/image_trainer.h"
+#include "tests/random_arrays.h"
 
 namespace kinflow {
 namespace {
@@ -26,11 +27,11 @@ class ImageTrainerCuda
     : public testing::TestWithParam<std::tuple<Estimator, BlockCorrelation>> {
  protected:
   void SetUp() override {
-    if (!at::hasCUDA() || !free_device_memory()) GTEST_SKIP() << "no GPU";
+    if (!nd::hasCUDA() || !free_device_memory()) GTEST_SKIP() << "no GPU";
     device_ = find_device("cuda");
-    at::manual_seed(1);
-    rows_.pixels = at::randint(100, 156, {160, 3, 8, 8}, at::kByte);
-    rows_.person = at::arange(160) % 30;
+    seed_numbers(1);
+    rows_.pixels = (100 + 56 * uniform_array({160, 3, 8, 8})).floor().to(nd::kByte);
+    rows_.person = nd::arange(160) % 30;
     options_ = {.estimator = std::get<0>(GetParam()),
                 .correlation = std::get<1>(GetParam()),
                 .epochs = 6,
@@ -38,17 +39,17 @@ class ImageTrainerCuda
                 .seed = 2};
   }
 
-  at::Device device_ = at::kCPU;
+  nd::Device device_ = nd::kCPU;
   ImageRows rows_;
   ImageTrainOptions options_;
 };
 
 TEST_P(ImageTrainerCuda, HasTheNumbersOfTheCpu) {
-  ImageTrainer cpu(rows_, small_flow(), options_, at::kCPU);
+  ImageTrainer cpu(rows_, small_flow(), options_, nd::kCPU);
   ImageTrainer gpu(rows_, small_flow(), options_, device_);
   EXPECT_NEAR(cpu.run(20).train_nll_nats, gpu.run(20).train_nll_nats, 0.05);
   EXPECT_LT((cpu.correlations() - gpu.correlations()).abs().max().item<double>(), 1e-3);
-  EXPECT_TRUE(at::allclose(cpu.latent_correlations(), gpu.latent_correlations(),
+  EXPECT_TRUE(nd::allclose(cpu.latent_correlations(), gpu.latent_correlations(),
                            /*rtol=*/0, /*atol=*/1e-3));
 }
 
@@ -63,9 +64,9 @@ TEST_P(ImageTrainerCuda, GoesOnExactlyFromItsState) {
     ImageTrainer second(rows_, small_flow(), options_, device_);
     second.restore(first.state(), "checkpoint");
     second.run(1'000'000);
-    EXPECT_TRUE(at::equal(second.flow().values(), whole.flow().values()));
-    EXPECT_TRUE(at::equal(second.correlations(), whole.correlations()));
-    EXPECT_TRUE(at::equal(second.latent_correlations(), whole.latent_correlations()));
+    EXPECT_TRUE(nd::equal(second.flow().values(), whole.flow().values()));
+    EXPECT_TRUE(nd::equal(second.correlations(), whole.correlations()));
+    EXPECT_TRUE(nd::equal(second.latent_correlations(), whole.latent_correlations()));
   }
 }
 
