@@ -11,11 +11,13 @@ using nd::IntArrayRef;
 using nd::Scalar;
 
 const Array& Array::copy_(const Array& values) const {
-  const auto source = values.expand(sizes_);
+  nd::require(values.defined(), "expected an array, received one that holds nothing");
+  auto source = values.expand(sizes_);
   if (type_ == values.type_ && is_contiguous() && source.is_contiguous()) {
     std::memmove(first_, source.first_, static_cast<std::size_t>(nbytes()));
     return *this;
   }
+  source = nd::apart_from(*this, source);
   nd::for_type(type_, [&](auto to) {
     nd::for_type(values.type_, [&](auto from) {
       nd::map_into<decltype(to), decltype(from)>(*this, source,
@@ -60,6 +62,8 @@ Scalar Array::item() const {
 }
 
 Array Array::repeat(const IntArrayRef& times) const {
+  nd::require(static_cast<std::int64_t>(times.size()) >= dim(),
+              "expected a number of times for every axis");
   auto from = *this;
   while (from.dim() < static_cast<std::int64_t>(times.size())) from = from.unsqueeze(0);
   // Every axis becomes two, the repetitions and the axis itself.
@@ -89,19 +93,7 @@ Array Array::repeat_interleave(std::int64_t times, std::int64_t axis) const {
   const auto a = nd::axis_of(axis, dim());
   auto sizes = sizes_;
   sizes.insert(static_cast<std::size_t>(a) + 1, times);
-  return unsqueeze(a + 1).expand(sizes).flatten(a, a + 1);
-}
-
-Array Array::repeat_interleave(const Array& times) const {
-  nd::require(dim() == 1 && times.sizes() == sizes_,
-              "expected one count for each number");
-  const auto counts = times.to(nd::kLong).contiguous();
-  std::vector<std::int64_t> places;
-  for (std::int64_t i = 0; i < numel(); ++i) {
-    places.insert(places.end(),
-                  static_cast<std::size_t>(counts.data_ptr<std::int64_t>()[i]), i);
-  }
-  return index_select(0, nd::tensor(places));
+  return unsqueeze(a + 1).expand(sizes).clone().flatten(a, a + 1);
 }
 
 Array Array::flip(const IntArrayRef& axes) const {
@@ -187,9 +179,6 @@ Array ones_like(const Array& array) { return ones(array.sizes(), array.options()
 Array full_like(const Array& array, Scalar value) {
   return full(array.sizes(), value, array.options());
 }
-Array empty_like(const Array& array, TensorOptions options) {
-  return empty(array.sizes(), options);
-}
 Array zeros_like(const Array& array, TensorOptions options) {
   return zeros(array.sizes(), options);
 }
@@ -209,10 +198,8 @@ Array arange(std::int64_t first, std::int64_t end, TensorOptions options) {
   return result.to(options.type());
 }
 
-Array eye(std::int64_t n, TensorOptions options) { return eye(n, n, options); }
-
-Array eye(std::int64_t n, std::int64_t m, TensorOptions options) {
-  auto result = zeros({n, m}, options);
+Array eye(std::int64_t n, TensorOptions options) {
+  auto result = zeros({n, n}, options);
   result.diagonal().fill_(1);
   return result;
 }
@@ -235,10 +222,6 @@ Array tril_indices(std::int64_t rows, std::int64_t columns) {
   return stack({tensor(row), tensor(column)});
 }
 
-Array scalar_tensor(Scalar value, TensorOptions options) {
-  return full({}, value, options);
-}
-
 namespace {
 
 template <typename Number, typename Numbers>
@@ -254,17 +237,11 @@ Array copied(const Numbers& numbers, TensorOptions options) {
 Array tensor(const std::vector<double>& numbers, TensorOptions options) {
   return copied<double>(numbers, options);
 }
-Array tensor(const std::vector<float>& numbers, TensorOptions options) {
-  return copied<float>(numbers, options);
-}
 Array tensor(const std::vector<std::int64_t>& numbers, TensorOptions options) {
   return copied<std::int64_t>(numbers, options);
 }
 Array tensor(const std::vector<std::uint8_t>& numbers, TensorOptions options) {
   return copied<std::uint8_t>(numbers, options);
-}
-Array tensor(const std::vector<bool>& numbers, TensorOptions options) {
-  return copied<bool>(numbers, options);
 }
 Array tensor(std::initializer_list<double> numbers, TensorOptions options) {
   return copied<double>(numbers, options);

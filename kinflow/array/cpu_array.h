@@ -79,7 +79,6 @@ class Array {
               std::optional<std::int64_t> end = {}, std::int64_t step = 1) const;
   Array unsqueeze(std::int64_t axis) const;
   Array squeeze(std::int64_t axis) const;
-  Array squeeze() const;
   Array transpose(std::int64_t a, std::int64_t b) const;
   Array t() const;
   Array mT() const { return transpose(-2, -1); }
@@ -92,7 +91,6 @@ class Array {
   Array flatten(std::int64_t first = 0, std::int64_t last = -1) const;
   Array unflatten(std::int64_t axis, const IntArrayRef& sizes) const;
   Array diagonal(std::int64_t offset = 0, std::int64_t a = 0, std::int64_t b = 1) const;
-  Array unfold(std::int64_t axis, std::int64_t length, std::int64_t step) const;
   std::vector<Array> split(std::int64_t length, std::int64_t axis = 0) const;
   std::vector<Array> chunk(std::int64_t count, std::int64_t axis = 0) const;
   Array detach() const { return *this; }
@@ -118,7 +116,6 @@ class Array {
   Array repeat_interleave(std::int64_t times) const {
     return flatten().repeat_interleave(times, 0);
   }
-  Array repeat_interleave(const Array& times) const;
   Array flip(const IntArrayRef& axes) const;
   Array triu(std::int64_t diagonal = 0) const;
   Array tril(std::int64_t diagonal = 0) const;
@@ -138,7 +135,6 @@ class Array {
   Array add(const Array& other, Scalar times = 1) const;
   Array sub(const Array& other) const;
   Array mul(const Array& other) const;
-  Array multiply(const Array& other) const { return mul(other); }
   Array div(const Array& other) const;
   Array add(Scalar other) const;
   Array sub(Scalar other) const;
@@ -175,11 +171,9 @@ class Array {
   Array cos() const;
   Array sinh() const;
   Array cosh() const;
-  Array tanh() const;
   Array sigmoid() const;
   Array floor() const;
   Array round() const;
-  Array erf() const;
   const Array& exp_() const { return copy_(exp()); }
   /// Infinite numbers become the largest ones where nothing is given for them.
   Array nan_to_num(double nan = 0, std::optional<double> positive = {},
@@ -219,12 +213,10 @@ class Array {
   Array std() const { return var().sqrt(); }
   Array norm() const;
   Array norm(int order, std::int64_t axis, bool keepdim = false) const;
-  Array prod() const;
   Array trace() const { return diagonal().sum(); }
   Array all() const;
   Array all(std::int64_t axis, bool keepdim = false) const;
   Array any() const;
-  Array any(std::int64_t axis, bool keepdim = false) const;
   Array max() const;
   Array min() const;
   Array amax(std::int64_t axis, bool keepdim = false) const;
@@ -257,7 +249,6 @@ class Array {
   Array gather(std::int64_t axis, const Array& places) const;
   const Array& scatter_(std::int64_t axis, const Array& places,
                         const Array& values) const;
-  Array take(const Array& places) const;
   Array masked_select(const Array& mask) const;
   Array masked_fill(const Array& mask, Scalar value) const;
   const Array& masked_fill_(const Array& mask, Scalar value) const;

@@ -29,7 +29,11 @@ namespace {
 ScalarType real_type(ScalarType type) { return isFloatingType(type) ? type : kDouble; }
 
 // An array of one number, of the type given.
-Array number_of(Scalar value, ScalarType type) { return full({}, value, type); }
+Array number_of(Scalar value, ScalarType type) {
+  require(value.is_whole() || isFloatingType(type),
+          "whole numbers cannot take the result");
+  return full({}, value, type);
+}
 
 template <typename Function>
 Array map_reals(const Array& array, const Function& function) {
@@ -82,7 +86,10 @@ ScalarType sum_type(ScalarType type) {
 // array = function(array, other), in the array's own type.
 template <typename Function>
 void change(const Array& array, const Array& other, const Function& function) {
-  const auto right = other.to(array.scalar_type()).expand(array.sizes());
+  require(array.is_floating_point() || !other.is_floating_point(),
+          "whole numbers cannot take the result");
+  const auto right =
+      apart_from(array, other.to(array.scalar_type()).expand(array.sizes()));
   for_number_type(array.scalar_type(), [&](auto zero) {
     map_into<decltype(zero), decltype(zero)>(array, array, right, function);
   });
@@ -237,7 +244,8 @@ Array Array::clamp(std::optional<Scalar> low, std::optional<Scalar> high) const 
                           ? high->to<Number>()
                           : (Limits::has_infinity ? Limits::infinity() : Limits::max());
     nd::map_into<Number, Number>(out, *this, [=](Number x) {
-      return x < least ? least : x > most ? most : x;
+      const auto raised = x < least ? least : x;
+      return raised > most ? most : raised;
     });
   });
   return out;
@@ -286,9 +294,6 @@ Array Array::sinh() const {
 Array Array::cosh() const {
   return nd::map_reals(*this, [](auto x) { return std::cosh(x); });
 }
-Array Array::tanh() const {
-  return nd::map_reals(*this, [](auto x) { return std::tanh(x); });
-}
 Array Array::sigmoid() const {
   return nd::map_reals(*this, [](auto x) { return 1 / (1 + std::exp(-x)); });
 }
@@ -297,9 +302,6 @@ Array Array::floor() const {
 }
 Array Array::round() const {
   return nd::map_reals(*this, [](auto x) { return std::nearbyint(x); });
-}
-Array Array::erf() const {
-  return nd::map_reals(*this, [](auto x) { return std::erf(x); });
 }
 Array Array::nan_to_num(double nan, std::optional<double> positive,
                         std::optional<double> negative) const {
@@ -378,12 +380,14 @@ Array where(const Array& condition, Scalar a, const Array& b) {
 
 void where_out(const Array& out, const Array& condition, const Array& a,
                const Array& b) {
-  const auto& sizes = out.sizes();
-  for_type(out.scalar_type(), [&](auto zero) {
+  const auto operand = [&](const Array& array, ScalarType type) {
+    return apart_from(out, array.to(type).expand(out.sizes()));
+  };
+  const auto type = out.scalar_type();
+  for_type(type, [&](auto zero) {
     using Number = decltype(zero);
     for_each_row<4>(
-        {out, condition.to(kBool).expand(sizes), a.to(out.scalar_type()).expand(sizes),
-         b.to(out.scalar_type()).expand(sizes)},
+        {out, operand(condition, kBool), operand(a, type), operand(b, type)},
         [&](Places<4> p, Steps<4> s, std::int64_t n) {
           for (std::int64_t i = 0; i < n; ++i) {
             const bool first = *reinterpret_cast<const bool*>(p[1] + i * s[1]);
@@ -409,12 +413,6 @@ Array pow(const Array& base, const Array& exponent) {
                          std::pow(static_cast<double>(x), static_cast<double>(y)));
                    });
 }
-Array hypot(const Array& a, const Array& b) {
-  return map_pairs(a, b, real_type(common_type(a, b)), [](auto x, auto y) {
-    return static_cast<decltype(x)>(
-        std::hypot(static_cast<double>(x), static_cast<double>(y)));
-  });
-}
 Array logit(const Array& array, std::optional<double> smallest) {
   const auto kept = smallest ? array.clamp(*smallest, 1 - *smallest) : array;
   return map_reals(kept, [](auto x) { return std::log(x / (1 - x)); });
@@ -434,9 +432,10 @@ Array silu(const Array& array) {
 
 bool allclose(const Array& a, const Array& b, double relative, double absolute) {
   const auto x = a.to(kDouble), y = b.to(kDouble);
-  return (x.eq(y).logical_or((x - y).abs().le(y.abs() * relative + absolute)))
-      .all()
-      .item<bool>();
+  const auto difference = (x - y).abs();
+  const auto is_close =
+      difference.isfinite().logical_and(difference.le(y.abs() * relative + absolute));
+  return x.eq(y).logical_or(is_close).all().item<bool>();
 }
 
 }  // namespace nd

@@ -21,26 +21,22 @@ Array empty_like(const Array& array);
 Array zeros_like(const Array& array);
 Array ones_like(const Array& array);
 Array full_like(const Array& array, Scalar value);
-Array empty_like(const Array& array, TensorOptions options);
 Array zeros_like(const Array& array, TensorOptions options);
 Array ones_like(const Array& array, TensorOptions options);
 Array arange(std::int64_t end, TensorOptions options = kLong);
 Array arange(std::int64_t first, std::int64_t end, TensorOptions options = kLong);
 Array eye(std::int64_t n, TensorOptions options = {});
-Array eye(std::int64_t n, std::int64_t m, TensorOptions options);
 Array linspace(double first, double last, std::int64_t count,
                TensorOptions options = {});
 Array tril_indices(std::int64_t rows, std::int64_t columns);
-Array scalar_tensor(Scalar value, TensorOptions options = {});
-/// Numbers that somebody else holds; they must outlive the array.
+/// Numbers that somebody else holds; they must outlive the array. They may be null
+/// where there are none.
 Array from_blob(void* numbers, const IntArrayRef& sizes, TensorOptions options);
 
 /// A copy of some numbers, in one axis.
 Array tensor(const std::vector<double>& numbers, TensorOptions options = kDouble);
-Array tensor(const std::vector<float>& numbers, TensorOptions options = kFloat);
 Array tensor(const std::vector<std::int64_t>& numbers, TensorOptions options = kLong);
 Array tensor(const std::vector<std::uint8_t>& numbers, TensorOptions options = kByte);
-Array tensor(const std::vector<bool>& numbers, TensorOptions options = kBool);
 Array tensor(std::initializer_list<double> numbers, TensorOptions options = kDouble);
 
 Array cat(const std::vector<Array>& arrays, std::int64_t axis = 0);
@@ -61,17 +57,13 @@ Array lerp(const Array& a, const Array& b, Scalar share);
 Array lerp(const Array& a, const Array& b, const Array& share);
 Array addcmul(const Array& array, const Array& a, const Array& b);
 Array pow(const Array& base, const Array& exponent);
-Array hypot(const Array& a, const Array& b);
 Array logit(const Array& array, std::optional<double> smallest = {});
 Array softmax(const Array& array, std::int64_t axis);
 Array softplus(const Array& array);
 Array silu(const Array& array);
 inline Array log(const Array& array) { return array.log(); }
 inline Array log1p(const Array& array) { return array.log1p(); }
-inline Array abs(const Array& array) { return array.abs(); }
-inline Array exp(const Array& array) { return array.exp(); }
 inline Array sin(const Array& array) { return array.sin(); }
-inline Array tanh(const Array& array) { return array.tanh(); }
 inline Array sigmoid(const Array& array) { return array.sigmoid(); }
 inline Array isfinite(const Array& array) { return array.isfinite(); }
 inline Array isnan(const Array& array) { return array.isnan(); }
@@ -123,8 +115,8 @@ Array tensordot(const Array& a, const Array& b, const IntArrayRef& axes_of_a,
 // Decompositions, in the type of their argument; all but svd and linalg_svd take
 // stacks of matrices.
 Array linalg_cholesky(const Array& matrix);
-/// Lower factors, and for each matrix 0 or the order of the first minor that is not
-/// positive definite.
+/// Lower factors, and for each matrix 0, or another number where it is not positive
+/// definite.
 std::tuple<Array, Array> linalg_cholesky_ex(const Array& matrix);
 /// A^-1 B, for A = L L' and B [n, m].
 Array cholesky_solve(const Array& right, const Array& lower);

@@ -29,18 +29,68 @@ std::vector<std::int64_t> checked_places(const Array& places, std::int64_t lengt
   return result;
 }
 
+// How many blocks of a contiguous array have the whole axis, and how many numbers there
+// are at each place of the axis in a block.
+std::pair<std::int64_t, std::int64_t> blocks_of(const Array& array, std::int64_t axis) {
+  std::int64_t blocks = 1, inner = 1;
+  for (std::int64_t i = 0; i < array.dim(); ++i) {
+    if (i != axis) (i < axis ? blocks : inner) *= array.size(i);
+  }
+  return {blocks, inner};
+}
+
+// Calls with_row(row of the array, row of the values, length) for every place, of which
+// the values have one each.
+template <typename Number, typename Row>
+void for_rows_at(const Array& array, std::int64_t axis,
+                 const std::vector<std::int64_t>& places, const Array& values,
+                 const Row& with_row) {
+  const auto [blocks, inner] = blocks_of(array, axis);
+  const auto* from = values.data_ptr<Number>();
+  auto* to = array.data_ptr<Number>();
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    for (const auto place : places) {
+      with_row(to + place * inner, from, inner);
+      from += inner;
+    }
+    to += array.size(axis) * inner;
+  }
+}
+
+// `read`, or a copy of it where both share numbers, for what is not read in the order
+// in which it is written.
+Array outside_of(const Array& written, const Array& read) {
+  return read.is_same(written) ? read.clone() : nd::apart_from(written, read);
+}
+
+// Numbers in an array's type, apart from its memory, one row for each place.
+Array checked_values(const Array& array, std::int64_t axis,
+                     const std::vector<std::int64_t>& places, const Array& values) {
+  auto sizes = array.sizes();
+  sizes[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(places.size());
+  nd::require(values.sizes() == sizes, "values do not fit");
+  return outside_of(array, values.to(array.scalar_type()).contiguous());
+}
+
 }  // namespace
 
 Array Array::index_select(std::int64_t axis, const Array& places) const {
   const auto a = nd::axis_of(axis, dim());
   const auto from = checked_places(places, size(a));
+  const auto count = static_cast<std::int64_t>(from.size());
   auto sizes = sizes_;
-  sizes[static_cast<std::size_t>(a)] = static_cast<std::int64_t>(from.size());
+  sizes[static_cast<std::size_t>(a)] = count;
   const auto result = nd::empty(sizes, type_);
+  // A few rows are not worth a copy of all.
+  if (!is_contiguous() && count < size(a) / 8) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      result.select(a, i).copy_(select(a, from[static_cast<std::size_t>(i)]));
+    }
+    return result;
+  }
   const auto source = contiguous();
-  std::int64_t outer = 1, inner = element_size();
-  for (std::int64_t i = 0; i < dim(); ++i)
-    (i < a ? outer : inner) *= i == a ? 1 : size(i);
+  const auto [outer, beside] = blocks_of(*this, a);
+  const auto inner = beside * element_size();
   const auto* in = static_cast<const char*>(source.first_);
   auto* out = static_cast<char*>(result.first_);
   const auto bytes = static_cast<std::size_t>(inner);
@@ -62,10 +112,22 @@ Array Array::index_select(std::int64_t axis, const Array& places) const {
 
 const Array& Array::index_copy_(std::int64_t axis, const Array& places,
                                 const Array& values) const {
-  const auto to = checked_places(places, size(axis));
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    select(axis, to[i]).copy_(values.select(axis, static_cast<std::int64_t>(i)));
+  const auto a = nd::axis_of(axis, dim());
+  const auto to = checked_places(places, size(a));
+  const auto rows = checked_values(*this, a, to, values);
+  if (!is_contiguous()) {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      select(a, to[i]).copy_(rows.select(a, static_cast<std::int64_t>(i)));
+    }
+    return *this;
   }
+  nd::for_type(type_, [&](auto zero) {
+    using Number = decltype(zero);
+    for_rows_at<Number>(*this, a, to, rows,
+                        [](Number* row, const Number* from, std::int64_t length) {
+                          std::copy_n(from, length, row);
+                        });
+  });
   return *this;
 }
 
@@ -73,30 +135,19 @@ const Array& Array::index_add_(std::int64_t axis, const Array& places,
                                const Array& values) const {
   const auto a = nd::axis_of(axis, dim());
   const auto to = checked_places(places, size(a));
-  const auto added = values.to(type_).contiguous();
-  auto sizes = sizes_;
-  sizes[static_cast<std::size_t>(a)] = static_cast<std::int64_t>(to.size());
-  nd::require(added.sizes() == sizes, "values do not fit");
+  const auto added = checked_values(*this, a, to, values);
   if (!is_contiguous()) {
     for (std::size_t i = 0; i < to.size(); ++i) {
       select(a, to[i]).add_(added.select(a, static_cast<std::int64_t>(i)));
     }
     return *this;
   }
-  std::int64_t outer = 1, inner = 1;
-  for (std::int64_t i = 0; i < dim(); ++i)
-    (i < a ? outer : inner) *= i == a ? 1 : size(i);
   nd::for_number_type(type_, [&](auto zero) {
     using Number = decltype(zero);
-    const auto* in = added.data_ptr<Number>();
-    auto* out = data_ptr<Number>();
-    for (std::int64_t o = 0; o < outer; ++o, out += size(a) * inner) {
-      for (const auto place : to) {
-        auto* row = out + place * inner;
-        for (std::int64_t i = 0; i < inner; ++i) row[i] += in[i];
-        in += inner;
-      }
-    }
+    for_rows_at<Number>(*this, a, to, added,
+                        [](Number* row, const Number* from, std::int64_t length) {
+                          for (std::int64_t i = 0; i < length; ++i) row[i] += from[i];
+                        });
   });
   return *this;
 }
@@ -120,8 +171,13 @@ Array Array::index_copy(std::int64_t axis, const Array& places,
 
 const Array& Array::index_put_(const std::vector<Array>& places,
                                const Array& values) const {
+  nd::require(static_cast<std::int64_t>(places.size()) <= dim(),
+              "expected places in no more axes than there are");
   IntArrayRef sizes;
-  for (const auto& place : places) sizes = nd::broadcast_sizes(sizes, place.sizes());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    checked_places(places[i].reshape({-1}), sizes_[i]);
+    sizes = nd::broadcast_sizes(sizes, places[i].sizes());
+  }
   // The element that each combination of places names.
   auto first = nd::zeros(sizes, nd::kLong);
   for (std::size_t i = 0; i < places.size(); ++i) first += places[i] * strides_[i];
@@ -133,12 +189,14 @@ const Array& Array::index_put_(const std::vector<Array>& places,
     tail_sizes.push_back(sizes_[a]);
     tail_strides.push_back(strides_[a]);
   }
-  const auto source =
-      values.to(type_).expand(rest).contiguous().reshape({firsts.numel(), -1});
+  const auto source = outside_of(*this, values.to(type_)).expand(rest).contiguous();
+  std::int64_t inner = 1;
+  for (const auto length : tail_sizes) inner *= length;
+  const auto rows = source.view({firsts.numel(), inner});
   for (std::int64_t i = 0; i < firsts.numel(); ++i) {
     ArrayParts::view(*this, firsts.data_ptr<std::int64_t>()[i], tail_sizes,
                      tail_strides)
-        .copy_(source[i].view(tail_sizes));
+        .copy_(rows[i].view(tail_sizes));
   }
   return *this;
 }
@@ -149,13 +207,19 @@ const Array& Array::index_put_(const std::vector<Array>& places, Scalar value) c
 
 namespace {
 
-// Calls with_row(element of the array, place, element of the other) for all places
-// along an axis; the other array has the shape of the places.
-template <typename Row>
+// Calls at(element of the array, element of the other) for all places along an axis;
+// the other array has the shape of the places.
+template <typename Number, typename At>
 void for_places(const Array& array, std::int64_t axis, const Array& places,
-                const Array& other, const Row& row) {
+                const Array& other, const At& at) {
   const auto a = nd::axis_of(axis, array.dim());
+  nd::require(places.scalar_type() == nd::kLong && places.dim() == array.dim(),
+              "expected places int64 with as many axes");
   auto sizes = places.sizes(), strides = array.strides();
+  for (std::int64_t i = 0; i < array.dim(); ++i) {
+    nd::require(i == a || places.size(i) <= array.size(i),
+                "expected places inside the other axes");
+  }
   strides[static_cast<std::size_t>(a)] = 0;
   const auto beside = ArrayParts::view(array, 0, sizes, strides);
   const auto step = array.stride(a) * array.element_size();
@@ -165,7 +229,8 @@ void for_places(const Array& array, std::int64_t axis, const Array& places,
         for (std::int64_t i = 0; i < n; ++i) {
           const auto place = *reinterpret_cast<const std::int64_t*>(p[0] + i * s[0]);
           nd::require(place >= 0 && place < length, "expected a place inside the axis");
-          row(p[1] + i * s[1] + place * step, p[2] + i * s[2]);
+          at(reinterpret_cast<Number*>(p[1] + i * s[1] + place * step),
+             reinterpret_cast<Number*>(p[2] + i * s[2]));
         }
       });
 }
@@ -174,23 +239,23 @@ void for_places(const Array& array, std::int64_t axis, const Array& places,
 
 Array Array::gather(std::int64_t axis, const Array& places) const {
   const auto result = nd::empty(places.sizes(), type_);
-  const auto bytes = static_cast<std::size_t>(element_size());
-  for_places(*this, axis, places, result,
-             [&](const char* from, char* to) { std::memcpy(to, from, bytes); });
+  nd::for_type(type_, [&](auto zero) {
+    using Number = decltype(zero);
+    for_places<Number>(*this, axis, places, result,
+                       [](const Number* from, Number* to) { *to = *from; });
+  });
   return result;
 }
 
 const Array& Array::scatter_(std::int64_t axis, const Array& places,
                              const Array& values) const {
-  const auto source = values.to(type_).expand(places.sizes());
-  const auto bytes = static_cast<std::size_t>(element_size());
-  for_places(*this, axis, places, source,
-             [&](char* to, const char* from) { std::memcpy(to, from, bytes); });
+  const auto source = outside_of(*this, values.to(type_)).expand(places.sizes());
+  nd::for_type(type_, [&](auto zero) {
+    using Number = decltype(zero);
+    for_places<Number>(*this, axis, places, source,
+                       [](Number* to, const Number* from) { *to = *from; });
+  });
   return *this;
-}
-
-Array Array::take(const Array& places) const {
-  return reshape({-1}).index_select(0, places.reshape({-1})).view(places.sizes());
 }
 
 Array Array::masked_select(const Array& mask) const {
@@ -291,7 +356,8 @@ std::tuple<Array, Array, Array> _unique2(const Array& array, bool /*sorted*/,
           tensor(counts)};
 }
 
-Array bincount(const Array& array, const Array& /*weights*/, std::int64_t least) {
+Array bincount(const Array& array, const Array& weights, std::int64_t least) {
+  require(!weights.defined(), "expected no weights");
   const auto length =
       std::max(least, array.numel() > 0 ? array.max().item<std::int64_t>() + 1 : 0);
   return zeros({length}, kLong).index_add_(0, array, ones({array.numel()}, kLong));
@@ -316,10 +382,13 @@ Array nanquantile(const Array& array, double share, std::int64_t axis) {
   const auto counts = array.isnan().logical_not().sum(axis, true);
   const auto place = (counts - 1).to(kDouble) * share;
   const auto below = place.floor().clamp_min(0).to(kLong);
-  const auto above = (below + 1).minimum((counts - 1).clamp_min(0));
-  const auto low = sorted.gather(axis, below), high = sorted.gather(axis, above);
   const auto rest = place - below.to(kDouble);
-  return (low + (high - low) * rest.to(array.scalar_type())).squeeze(axis);
+  const auto is_between = rest.gt(0);
+  const auto above = below + is_between.to(kLong);
+  const auto low = sorted.gather(axis, below), high = sorted.gather(axis, above);
+  // Infinite numbers have no difference.
+  return where(is_between, low + (high - low) * rest.to(array.scalar_type()), low)
+      .squeeze(axis);
 }
 
 }  // namespace nd

@@ -65,7 +65,11 @@ void multiply(const Array& out, const Array& a, const Array& b, double alpha,
           "expected matrices of one type");
   if (out.numel() == 0) return;
   if (a.size(1) == 0) {
-    if (beta == 0) out.zero_();
+    if (beta == 0) {
+      out.zero_();
+    } else {
+      out.mul_(beta);
+    }
     return;
   }
   if (!has_rows(out)) {
@@ -88,6 +92,50 @@ void multiply(const Array& out, const Array& a, const Array& b, double alpha,
 // The axes before the last two of a stack of matrices.
 IntArrayRef stack_sizes(const Array& array) {
   return array.sizes().slice(0, array.sizes().size() - 2);
+}
+
+// out = a b + beta out for every matrix of stacks of one shape; out is contiguous.
+void multiply_stacks(const Array& out, const Array& a, const Array& b, double beta) {
+  require(a.dim() == out.dim() && b.dim() == out.dim() && out.dim() > 2 &&
+              a.size(-1) == b.size(-2) && out.size(-2) == a.size(-2) &&
+              out.size(-1) == b.size(-1) && stack_sizes(a) == stack_sizes(out) &&
+              stack_sizes(b) == stack_sizes(out),
+          "matrices do not fit");
+  require(a.scalar_type() == out.scalar_type() && b.scalar_type() == out.scalar_type(),
+          "expected matrices of one type");
+  if (out.numel() == 0) return;
+  if (a.size(-1) == 0) {
+    if (beta == 0) out.zero_();
+    return;
+  }
+  // All matrices of a stack lie in memory as the first one does.
+  const auto matrix = [](Array stack) {
+    while (stack.dim() > 2) stack = stack[0];
+    return stack;
+  };
+  const auto for_blas = [&](const Array& stack) {
+    const auto first = matrix(stack);
+    return has_rows(first) || has_rows(first.t()) ? stack : stack.contiguous();
+  };
+  const auto corners = [](const Array& stack) {
+    return stack.select(-1, 0).select(-1, 0);
+  };
+  const auto left = for_blas(a), right = for_blas(b);
+  const Operand of_left(matrix(left)), of_right(matrix(right));
+  for_real_type(out.scalar_type(), [&](auto zero) {
+    using Number = decltype(zero);
+    for_each_row<3>(
+        {corners(out), corners(left), corners(right)},
+        [&](Places<3> p, Steps<3> s, std::int64_t count) {
+          for (std::int64_t i = 0; i < count; ++i) {
+            gemm(of_left.is_transposed, of_right.is_transposed, out.size(-2),
+                 out.size(-1), a.size(-1), 1,
+                 reinterpret_cast<const Number*>(p[1] + i * s[1]), of_left.row(),
+                 reinterpret_cast<const Number*>(p[2] + i * s[2]), of_right.row(), beta,
+                 reinterpret_cast<Number*>(p[0] + i * s[0]), out.size(-1));
+          }
+        });
+  });
 }
 
 IntArrayRef with_matrix(IntArrayRef sizes, std::int64_t rows, std::int64_t columns) {
@@ -137,7 +185,7 @@ Array bmm(const Array& a, const Array& b) { return matmul(a, b); }
 Array baddbmm(const Array& added, const Array& a, const Array& b) {
   const auto out = empty({a.size(0), a.size(1), b.size(2)}, a.scalar_type());
   out.copy_(added);
-  for (std::int64_t i = 0; i < a.size(0); ++i) multiply(out[i], a[i], b[i], 1, 1);
+  multiply_stacks(out, a, b, 1);
   return out;
 }
 
@@ -147,29 +195,15 @@ Array matmul(const Array& a, const Array& b) {
   if (b.dim() == 1) return matmul(a, b.unsqueeze(1)).squeeze(-1);
   if (a.dim() == 2 && b.dim() == 2) return mm(a, b);
   if (b.dim() == 2) {
-    return mm(a.reshape({-1, a.size(-1)}), b)
+    return mm(a.flatten(0, -2), b)
         .view(with_matrix(stack_sizes(a), a.size(-2), b.size(-1)));
   }
   const auto stack = broadcast_sizes(stack_sizes(a), stack_sizes(b));
   const auto left = a.expand(with_matrix(stack, a.size(-2), a.size(-1)));
   const auto right = b.expand(with_matrix(stack, b.size(-2), b.size(-1)));
   const auto out = empty(with_matrix(stack, a.size(-2), b.size(-1)), a.scalar_type());
-  // Every matrix of the stack by its places in all axes.
-  IntArrayRef at = stack;
-  std::fill(at.begin(), at.end(), 0);
-  if (out.numel() == 0) return out;
-  for (;;) {
-    auto own_left = left, own_right = right, own_out = out;
-    for (const auto i : at) {
-      own_left = own_left[i];
-      own_right = own_right[i];
-      own_out = own_out[i];
-    }
-    multiply(own_out, own_left, own_right, 1, 0);
-    auto axis = at.size();
-    while (axis > 0 && ++at[axis - 1] == stack[axis - 1]) at[--axis] = 0;
-    if (axis == 0) return out;
-  }
+  multiply_stacks(out, left, right, 0);
+  return out;
 }
 
 Array tensordot(const Array& a, const Array& b, const IntArrayRef& axes_of_a,
@@ -186,7 +220,8 @@ Array tensordot(const Array& a, const Array& b, const IntArrayRef& axes_of_a,
         kept.push_back(array.size(i));
       }
     }
-    std::int64_t summed = 1;
+    std::int64_t summed = 1, rest = 1;
+    for (const auto length : kept) rest *= length;
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const auto axis = axis_of(axes[i], array.dim());
       order.insert(summed_last ? order.size() : i, axis);
@@ -194,7 +229,8 @@ Array tensordot(const Array& a, const Array& b, const IntArrayRef& axes_of_a,
     }
     const auto moved = array.permute(order);
     return std::pair(
-        summed_last ? moved.reshape({-1, summed}) : moved.reshape({summed, -1}), kept);
+        summed_last ? moved.reshape({rest, summed}) : moved.reshape({summed, rest}),
+        kept);
   };
   const auto [left, kept_of_a] = split(a, axes_of_a, true);
   const auto [right, kept_of_b] = split(b, axes_of_b, false);

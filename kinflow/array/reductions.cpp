@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "kinflow/array/strided_loops.h"
 
@@ -10,9 +9,14 @@ namespace kinflow {
 namespace nd {
 namespace {
 
+// What sums of numbers are taken in.
+template <typename Number>
+using Total =
+    std::conditional_t<std::is_floating_point_v<Number>, double, std::int64_t>;
+
 // A sum in eight lanes; many numbers are halved, so that rounding errors do not add up.
 template <typename Number>
-double sum_of(const char* first, std::int64_t step, std::int64_t count) {
+Total<Number> sum_of(const char* first, std::int64_t step, std::int64_t count) {
   constexpr std::int64_t kPiece = 512;
   if (count > kPiece) {
     const auto half = count / 2 / 8 * 8;
@@ -20,9 +24,10 @@ double sum_of(const char* first, std::int64_t step, std::int64_t count) {
            sum_of<Number>(first + half * step, step, count - half);
   }
   const auto number = [&](std::int64_t i) {
-    return static_cast<double>(*reinterpret_cast<const Number*>(first + i * step));
+    return static_cast<Total<Number>>(
+        *reinterpret_cast<const Number*>(first + i * step));
   };
-  double lanes[8] = {};
+  Total<Number> lanes[8] = {};
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
     for (int lane = 0; lane < 8; ++lane) lanes[lane] += number(i + lane);
@@ -73,10 +78,12 @@ IntArrayRef reduced_sizes(const Array& array, const IntArrayRef& axes, bool keep
   return sizes;
 }
 
-// Sums in float64 of all axes that are not among the first `kept`.
+// Sums of all axes that are not among the first `kept`.
 template <typename Number>
 Array summed(const Array& array, std::int64_t kept) {
-  auto total = zeros(array.sizes().slice(0, static_cast<std::size_t>(kept)), kDouble);
+  using Sum = Total<Number>;
+  auto total = zeros(array.sizes().slice(0, static_cast<std::size_t>(kept)),
+                     CppTypeToScalarType<Sum>::value);
   auto to = total;
   for (auto a = kept; a < array.dim(); ++a) to = to.unsqueeze(-1);
   to = to.expand(array.sizes());
@@ -87,16 +94,16 @@ Array summed(const Array& array, std::int64_t kept) {
                    [&](auto a, auto b) { return array.stride(a) > array.stride(b); });
   for_each_row<2>({to.permute(order), array.permute(order)}, [](Places<2> p, Steps<2> s,
                                                                 std::int64_t n) {
-    auto* sum = reinterpret_cast<double*>(p[0]);
+    auto* sum = reinterpret_cast<Sum*>(p[0]);
     if (s[0] == 0) {
       *sum += sum_of<Number>(p[1], s[1], n);
-    } else if (s[0] == sizeof(double) && s[1] == sizeof(Number)) {
+    } else if (s[0] == sizeof(Sum) && s[1] == sizeof(Number)) {
       const auto* number = reinterpret_cast<const Number*>(p[1]);
-      for (std::int64_t i = 0; i < n; ++i) sum[i] += static_cast<double>(number[i]);
+      for (std::int64_t i = 0; i < n; ++i) sum[i] += static_cast<Sum>(number[i]);
     } else {
       for (std::int64_t i = 0; i < n; ++i) {
-        *reinterpret_cast<double*>(p[0] + i * s[0]) +=
-            static_cast<double>(*reinterpret_cast<const Number*>(p[1] + i * s[1]));
+        *reinterpret_cast<Sum*>(p[0] + i * s[0]) +=
+            static_cast<Sum>(*reinterpret_cast<const Number*>(p[1] + i * s[1]));
       }
     }
   });
@@ -204,21 +211,7 @@ Array Array::norm(int order, std::int64_t axis, bool keepdim) const {
   nd::require(order == 2, "expected the Euclidean norm");
   return square().sum(axis, keepdim).sqrt();
 }
-Array Array::prod() const {
-  auto result = nd::ones({}, type_);
-  const auto all = contiguous();
-  nd::for_number_type(type_, [&](auto zero) {
-    using Number = decltype(zero);
-    const auto* numbers = all.data_ptr<Number>();
-    *result.data_ptr<Number>() =
-        std::accumulate(numbers, numbers + numel(), Number{1}, std::multiplies<>());
-  });
-  return result;
-}
 
-Array Array::any(std::int64_t axis, bool keepdim) const {
-  return to(nd::kBool).sum(axis, keepdim).gt(0);
-}
 Array Array::any() const { return to(nd::kBool).sum().gt(0); }
 Array Array::all(std::int64_t axis, bool keepdim) const {
   return logical_not().sum(axis, keepdim).eq(0);
@@ -260,9 +253,17 @@ Array Array::log_softmax(std::int64_t axis) const {
 Array Array::cumsum(std::int64_t axis) const {
   const auto a = nd::axis_of(axis, dim());
   auto result = to(is_floating_point() ? type_ : nd::kLong).clone();
-  for (std::int64_t i = 1; i < size(a); ++i) {
-    result.select(a, i).add_(result.select(a, i - 1));
-  }
+  const auto length = size(a);
+  if (result.numel() == 0) return result;
+  const auto inner = result.stride(a);
+  nd::for_number_type(result.type_, [&](auto zero) {
+    using Number = decltype(zero);
+    auto* block = result.data_ptr<Number>();
+    const auto* end = block + result.numel();
+    for (; block < end; block += length * inner) {
+      for (auto i = inner; i < length * inner; ++i) block[i] += block[i - inner];
+    }
+  });
   return result;
 }
 Array Array::diff(std::int64_t times, std::int64_t axis) const {

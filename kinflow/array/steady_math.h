@@ -6,12 +6,12 @@
 
 namespace kinflow {
 
-/// Sums over the last axis, in float64. LibTorch's own sums over many numbers are
-/// shared among the threads.
+/// Sums over the last axis, in float64. An array library may share a sum over many
+/// numbers among the threads.
 Array steady_sum(const Array& numbers);
 
-/// function(x) of every number, float64 on the CPU. LibTorch computes numbers in
-/// vectors, and those that are left over in another way.
+/// function(x) of every number, float64 on the CPU. An array library may compute
+/// numbers in vectors, and those that are left over in another way.
 Array steady_map(const Array& numbers, double (*function)(double));
 
 }  // namespace kinflow

@@ -47,6 +47,9 @@ std::int64_t item_size(ScalarType type);
 std::int64_t axis_of(std::int64_t axis, std::int64_t axes);
 IntArrayRef contiguous_strides(const IntArrayRef& sizes);
 IntArrayRef broadcast_sizes(const IntArrayRef& a, const IntArrayRef& b);
+/// `read`, or a copy of it where writing element by element would change what is still
+/// to be read.
+Array apart_from(const Array& written, const Array& read);
 ScalarType common_type(const Array& a, const Array& b);
 ScalarType common_type(const Array& a, Scalar b);
 
@@ -130,6 +133,7 @@ void for_each_row(const std::array<Array, N>& arrays, const Row& row) {
   }
   Places<N> places;
   for (std::size_t i = 0; i < N; ++i) {
+    require(arrays[i].defined(), "expected an array, received one that holds nothing");
     places[i] = static_cast<char*>(arrays[i].data_ptr());
   }
   if (axes == 0) return row(places, Steps<N>{}, std::int64_t{1});

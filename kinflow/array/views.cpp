@@ -95,10 +95,11 @@ std::int64_t axis_of(std::int64_t axis, std::int64_t axes) {
 
 IntArrayRef contiguous_strides(const IntArrayRef& sizes) {
   auto strides = sizes;
-  std::int64_t stride = 1;
+  // Unsigned: an empty array may have absurd lengths beside its 0.
+  std::uint64_t stride = 1;
   for (std::size_t a = sizes.size(); a-- > 0;) {
-    strides[a] = stride;
-    stride *= std::max<std::int64_t>(sizes[a], 1);
+    strides[a] = static_cast<std::int64_t>(stride);
+    stride *= static_cast<std::uint64_t>(std::max<std::int64_t>(sizes[a], 1));
   }
   return strides;
 }
@@ -117,13 +118,14 @@ IntArrayRef broadcast_sizes(const IntArrayRef& a, const IntArrayRef& b) {
 }
 
 Array empty(const IntArrayRef& sizes, TensorOptions options) {
-  std::int64_t count = 1;
+  const bool is_empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+  std::int64_t bytes = is_empty ? 0 : item_size(options.type());
   for (const auto length : sizes) {
     require(length >= 0, "expected sizes of at least 0");
-    count *= length;
+    if (__builtin_mul_overflow(bytes, length, &bytes)) throw std::bad_alloc();
   }
-  const auto bytes = static_cast<std::size_t>(count * item_size(options.type()));
-  const auto whole = (bytes + kAlignment) / kAlignment * kAlignment;
+  const auto whole =
+      (static_cast<std::size_t>(bytes) + kAlignment) / kAlignment * kAlignment;
   std::shared_ptr<void> memory(std::aligned_alloc(kAlignment, whole), std::free);
   if (!memory) throw std::bad_alloc();
   auto* first = memory.get();
@@ -132,8 +134,31 @@ Array empty(const IntArrayRef& sizes, TensorOptions options) {
 }
 
 Array from_blob(void* numbers, const IntArrayRef& sizes, TensorOptions options) {
+  // An empty vector may have no memory, but arrays do.
+  if (numbers == nullptr) return empty(sizes, options);
   return ArrayParts::make(std::shared_ptr<void>(numbers, [](void*) {}), numbers, sizes,
                           contiguous_strides(sizes), options.type());
+}
+
+namespace {
+
+// Where the numbers of an array that has some begin and end in memory.
+std::pair<const char*, const char*> extent(const Array& array) {
+  const auto* first = static_cast<const char*>(array.data_ptr());
+  std::int64_t last = 1;
+  for (std::size_t a = 0; a < array.sizes().size(); ++a) {
+    last += (array.sizes()[a] - 1) * array.strides()[a];
+  }
+  return {first, first + last * array.element_size()};
+}
+
+}  // namespace
+
+Array apart_from(const Array& written, const Array& read) {
+  if (written.numel() == 0 || read.numel() == 0 || written.is_same(read)) return read;
+  const auto [first, end] = extent(written);
+  const auto [other_first, other_end] = extent(read);
+  return first < other_end && other_first < end ? read.clone() : read;
 }
 
 }  // namespace nd
@@ -149,7 +174,9 @@ std::int64_t Array::stride(std::int64_t axis) const {
 }
 
 std::int64_t Array::numel() const {
-  std::int64_t count = defined() ? 1 : 0;
+  if (!defined() || std::find(sizes_.begin(), sizes_.end(), 0) != sizes_.end())
+    return 0;
+  std::int64_t count = 1;
   for (const auto length : sizes_) count *= length;
   return count;
 }
@@ -157,9 +184,9 @@ std::int64_t Array::numel() const {
 std::int64_t Array::element_size() const { return nd::item_size(type_); }
 
 bool Array::is_contiguous() const {
+  if (numel() == 0) return true;
   std::int64_t stride = 1;
   for (std::size_t a = sizes_.size(); a-- > 0;) {
-    if (sizes_[a] == 0) return true;
     if (sizes_[a] != 1 && strides_[a] != stride) return false;
     stride *= sizes_[a];
   }
@@ -180,8 +207,8 @@ void* Array::checked_data(ScalarType type) const {
 }
 
 Array Array::select(std::int64_t axis, std::int64_t i) const {
-  auto view = narrow(axis, i < 0 ? i + size(axis) : i, 1);
-  return view.squeeze(axis);
+  nd::require(i >= -size(axis), "expected a place inside the axis");
+  return narrow(axis, i, 1).squeeze(axis);
 }
 
 Array Array::narrow(std::int64_t axis, std::int64_t first, std::int64_t count) const {
@@ -196,6 +223,7 @@ Array Array::narrow(std::int64_t axis, std::int64_t first, std::int64_t count) c
 
 Array Array::slice(std::int64_t axis, std::int64_t first,
                    std::optional<std::int64_t> end, std::int64_t step) const {
+  nd::require(step > 0, "expected a step of at least 1");
   const auto a = static_cast<std::size_t>(nd::axis_of(axis, dim()));
   const auto length = sizes_[a];
   const auto within = [&](std::int64_t place) {
@@ -224,12 +252,6 @@ Array Array::squeeze(std::int64_t axis) const {
   sizes.erase(a);
   strides.erase(a);
   return ArrayParts::view(*this, 0, sizes, strides);
-}
-
-Array Array::squeeze() const {
-  auto result = *this;
-  for (auto a = dim(); a-- > 0;) result = result.squeeze(a);
-  return result;
 }
 
 Array Array::transpose(std::int64_t a, std::int64_t b) const {
@@ -393,17 +415,8 @@ Array Array::diagonal(std::int64_t offset, std::int64_t a, std::int64_t b) const
   return ArrayParts::view(*this, start, sizes, strides);
 }
 
-Array Array::unfold(std::int64_t axis, std::int64_t length, std::int64_t step) const {
-  const auto a = static_cast<std::size_t>(nd::axis_of(axis, dim()));
-  auto sizes = sizes_, strides = strides_;
-  sizes[a] = (sizes_[a] - length) / step + 1;
-  strides[a] = strides_[a] * step;
-  sizes.push_back(length);
-  strides.push_back(strides_[a]);
-  return ArrayParts::view(*this, 0, sizes, strides);
-}
-
 std::vector<Array> Array::split(std::int64_t length, std::int64_t axis) const {
+  nd::require(length > 0 || size(axis) == 0, "expected parts of at least 1");
   // An empty axis has one empty part.
   std::vector<Array> parts;
   std::int64_t first = 0;

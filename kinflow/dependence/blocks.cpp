@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "kinflow/array/array.h"
-#include "kinflow/core/error.h"
-#include "kinflow/array/steady_math.h"
 #include "kinflow/array/array_numbers.h"
+#include "kinflow/array/steady_math.h"
+#include "kinflow/core/error.h"
 #include "kinflow/dependence/likelihood_curve.h"
 
 namespace kinflow {

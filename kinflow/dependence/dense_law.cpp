@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "kinflow/array/array.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/core/device_stream.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/core/size.h"
-#include "kinflow/array/array_numbers.h"
 
 namespace kinflow {
 namespace {

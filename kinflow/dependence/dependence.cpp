@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "kinflow/array/array.h"
+#include "kinflow/array/steady_math.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
-#include "kinflow/array/steady_math.h"
 #include "kinflow/dependence/minimize.h"
 
 namespace kinflow {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "kinflow/array/array.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
-#include "kinflow/array/array_numbers.h"
 #include "kinflow/dependence/spectral_decomposition.h"
 
 namespace kinflow {

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "kinflow/array/array.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/core/size.h"
-#include "kinflow/array/array_numbers.h"
 #include "kinflow/dependence/families.h"
 #include "kinflow/dependence/spectral_decomposition.h"
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "kinflow/array/array.h"
-#include "kinflow/core/error.h"
 #include "kinflow/array/array_numbers.h"
+#include "kinflow/core/error.h"
 
 namespace kinflow {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kinflow/array/array.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
-#include "kinflow/array/array_numbers.h"
 #include "kinflow/dependence/iterative_relationship.h"
 
 namespace kinflow {

@@ -6,8 +6,8 @@
 #include <cstddef>
 
 #include "kinflow/array/array.h"
-#include "kinflow/core/size.h"
 #include "kinflow/array/array_numbers.h"
+#include "kinflow/core/size.h"
 #include "kinflow/dependence/kalman_filter.h"
 #include "kinflow/dependence/markov_time.h"
 

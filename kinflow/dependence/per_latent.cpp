@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "kinflow/array/array.h"
-#include "kinflow/core/error.h"
 #include "kinflow/array/steady_math.h"
+#include "kinflow/core/error.h"
 #include "kinflow/dependence/batch_estimator.h"
 
 namespace kinflow {

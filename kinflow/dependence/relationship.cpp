@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kinflow/array/array.h"
-#include "kinflow/core/error.h"
 #include "kinflow/array/array_numbers.h"
+#include "kinflow/core/error.h"
 #include "kinflow/core/workers.h"
 #include "kinflow/dependence/likelihood_curve.h"
 #include "kinflow/dependence/side_by_side.h"

@@ -13,7 +13,7 @@ namespace kinflow {
 class Relationship::ArrayEstimator final : public BatchEstimator {
  public:
   ArrayEstimator(const Relationship& relationship,
-                  const std::vector<EstimatorChoice>& choices, nd::ScalarType type)
+                 const std::vector<EstimatorChoice>& choices, nd::ScalarType type)
       : relationship_(relationship),
         vectors_(relationship.eigenvectors().to(type)),
         needs_(choices) {

@@ -41,8 +41,8 @@ Array with_replica_axis(const Array& tensor) {
   return tensor.defined() ? tensor.unsqueeze(0) : tensor;
 }
 
-LatentResult latents_by_tensors(const Flow& flow, const Array& data,
-                                const Array& context) {
+LatentResult latents_by_arrays(const Flow& flow, const Array& data,
+                               const Array& context) {
   std::vector<Array> latents, log_abs_dets;
   for_each_piece(flow, with_replica_axis(data), with_replica_axis(context),
                  [&](const Array& rows, const Array& steering) {
@@ -53,7 +53,7 @@ LatentResult latents_by_tensors(const Flow& flow, const Array& data,
   return {.latents = nd::cat(latents, 1), .log_abs_det = nd::cat(log_abs_dets, 1)};
 }
 
-Array data_by_tensors(const Flow& flow, const Array& latents, const Array& context) {
+Array data_by_arrays(const Flow& flow, const Array& latents, const Array& context) {
   std::vector<Array> pieces;
   for_each_piece(flow, latents, with_replica_axis(context),
                  [&](const Array& rows, const Array& steering) {
@@ -148,7 +148,7 @@ LatentResult all_latents(const Flow& flow, const Array& data, const Array& conte
   check_shapes(flow, data, context);
   if (!data.is_cpu()) {
     const auto result = latents_by_cuda(flow, data, context);
-    return result ? *result : latents_by_tensors(flow, data, context);
+    return result ? *result : latents_by_arrays(flow, data, context);
   }
   return data.scalar_type() == nd::kFloat
              ? latents_by_kernels<float>(flow, data.contiguous(), contiguous(context))
@@ -159,7 +159,7 @@ Array all_data(const Flow& flow, const Array& latents, const Array& context) {
   check_shapes(flow, latents, context);
   if (!latents.is_cpu()) {
     const auto data = data_by_cuda(flow, latents, context);
-    return data ? *data : data_by_tensors(flow, latents, context);
+    return data ? *data : data_by_arrays(flow, latents, context);
   }
   return latents.scalar_type() == nd::kFloat
              ? data_by_kernels<float>(flow, latents.contiguous(), contiguous(context))

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "kinflow/array/array.h"
-#include "kinflow/core/json_reader.h"
 #include "kinflow/array/array_numbers.h"
+#include "kinflow/core/json_reader.h"
 #include "kinflow/evaluate/image_draws.h"
 
 namespace kinflow {

@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "kinflow/array/array.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/size.h"
-#include "kinflow/array/array_numbers.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/evaluate/likelihood.h"
 #include "kinflow/reproduce/methods.h"

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "kinflow/array/array.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/hash.h"
 #include "kinflow/core/random.h"
-#include "kinflow/array/array_numbers.h"
 #include "kinflow/train/tensor_file.h"
 
 namespace kinflow {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "kinflow/array/array.h"
-#include "kinflow/core/normal_quantile.h"
 #include "kinflow/array/array_numbers.h"
+#include "kinflow/core/normal_quantile.h"
 
 namespace kinflow {
 namespace {

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "kinflow/array/array.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/core/device.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/random.h"
 #include "kinflow/core/size.h"
-#include "kinflow/array/array_numbers.h"
 #include "kinflow/train/group_draws.h"
 #include "kinflow/train/share_information.h"
 

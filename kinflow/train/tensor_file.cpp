@@ -41,6 +41,7 @@ nd::ScalarType type_of(const SafeTensor& tensor, const std::string& path) {
 }
 
 constexpr const char* kChecksumKey = "checksum";
+constexpr std::size_t kMostAxes = 8;  // of an array
 
 /// A hash of all numbers, which tells a changed bit.
 std::string checksum_of(const NamedTensors& tensors) {
@@ -84,6 +85,11 @@ std::pair<std::map<std::string, std::string>, NamedTensors> load_tensors(
   const auto file = read_safetensors(path);
   NamedTensors tensors;
   for (const auto& stored : file.tensors) {
+    if (stored.shape.size() > kMostAxes) {
+      throw InputError(
+          fmt::format("{}: tensor '{}': expected at most {} axes, found {}", path,
+                      stored.name, kMostAxes, stored.shape.size()));
+    }
     auto tensor = nd::empty(stored.shape, type_of(stored, path));
     if (!stored.data.empty()) {
       std::memcpy(tensor.data_ptr(), stored.data.data(), stored.data.size());

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "kinflow/array/array.h"
+#include "kinflow/array/steady_math.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/random.h"
-#include "kinflow/array/steady_math.h"
 #include "kinflow/flow/density.h"
 
 namespace kinflow {

@@ -190,6 +190,121 @@ TEST(Arrays, ElementsByNumber) {
                std::logic_error);
 }
 
+TEST(Arrays, WhatIsReadIsNotChangedByWhatIsWritten) {
+  const auto square = numbers({1, 2, 3, 4}, {2, 2});
+  auto array = square.clone();
+  array.sub_(array[0]);
+  EXPECT_TRUE(array.equal(numbers({0, 0, 2, 2}, {2, 2})));
+  array = square.clone();
+  array.add_(array.t());
+  EXPECT_TRUE(array.equal(numbers({2, 5, 5, 8}, {2, 2})));
+  array = square.clone();
+  array.copy_(array.t());
+  EXPECT_TRUE(array.equal(square.t()));
+  array = square.clone();
+  array.div_(array[1][1]);
+  EXPECT_TRUE(array.equal(square / 4));
+  array = square.clone();
+  nd::where_out(array, array.gt(1), array.t(), array);
+  EXPECT_TRUE(array.equal(numbers({1, 3, 2, 4}, {2, 2})));
+  const auto swapped = nd::tensor(std::vector<std::int64_t>{1, 0});
+  array = square.clone();
+  array.index_copy_(0, swapped, array);
+  EXPECT_TRUE(array.equal(square.flip(0)));
+  array = square.clone();
+  array.index_add_(1, swapped, array);
+  EXPECT_TRUE(array.equal(numbers({3, 3, 7, 7}, {2, 2})));
+  array = square.clone();
+  array.scatter_(0, swapped.unsqueeze(1).expand({2, 2}), array);
+  EXPECT_TRUE(array.equal(square.flip(0)));
+  array = square.clone();
+  array.index_put_({swapped}, array);
+  EXPECT_TRUE(array.equal(square.flip(0)));
+  // A repetition is a copy, also where every number is there once.
+  square.repeat_interleave(1, 0).zero_();
+  const auto row = numbers({1, 2}, {1, 2});
+  row.repeat_interleave(3, 0).add_(row);
+  EXPECT_TRUE(row.equal(numbers({1, 2}, {1, 2})));
+  EXPECT_EQ(square.sum().item<double>(), 10);
+}
+
+TEST(Arrays, PlacesOutsideAreRefused) {
+  const auto array = numbers({1, 2, 3, 4, 5, 6}, {2, 3});
+  const auto places = [](std::vector<std::int64_t> values) {
+    return nd::tensor(values);
+  };
+  EXPECT_THROW(array[2], std::logic_error);
+  EXPECT_THROW(array[-3], std::logic_error);
+  EXPECT_TRUE(array[-2].equal(array[0]));
+  EXPECT_THROW(array.index_put_({places({0, 2})}, 0), std::logic_error);
+  EXPECT_THROW(array.index_put_({array.gt(2)}, 0), std::logic_error);
+  EXPECT_THROW(array.gather(1, places({0, 0, 0}).view({3, 1})), std::logic_error);
+  EXPECT_THROW(array.gather(1, array), std::logic_error);
+  EXPECT_THROW(array.gather(1, places({0, 1})), std::logic_error);
+  EXPECT_THROW(array.index_copy_(0, places({0}), array), std::logic_error);
+  EXPECT_THROW(array.split(0), std::logic_error);
+  EXPECT_THROW(array.repeat({2}), std::logic_error);
+  EXPECT_THROW(array.clone().copy_(Array()), std::logic_error);
+  EXPECT_THROW(array + Array(), std::logic_error);
+  EXPECT_THROW(places({1}).add_(0.5), std::logic_error);
+  EXPECT_THROW(places({1}).add_(nd::tensor({0.5})), std::logic_error);
+  EXPECT_THROW(nd::bincount(places({1}), nd::tensor({0.5}), 1), std::logic_error);
+  constexpr std::int64_t kMany = std::int64_t{1} << 32;
+  EXPECT_THROW(nd::empty({kMany, kMany}), std::bad_alloc);
+}
+
+TEST(Arrays, EmptyAxes) {
+  const auto none = nd::from_blob(nullptr, {0, 3}, nd::kDouble);
+  EXPECT_TRUE(none.defined());
+  EXPECT_EQ(nd::cat({none, nd::ones({2, 3}, nd::kDouble)}).size(0), 2);
+  EXPECT_EQ(none.t().view({3, 0, 1}).dim(), 3);
+  const auto products =
+      nd::matmul(nd::zeros({2, 3, 0}, nd::kDouble), nd::zeros({0, 4}, nd::kDouble));
+  EXPECT_TRUE(products.equal(nd::zeros({2, 3, 4}, nd::kDouble)));
+  EXPECT_TRUE(
+      nd::matmul(nd::zeros({2, 3, 0}, nd::kDouble), nd::zeros({2, 0, 4}, nd::kDouble))
+          .equal(products));
+  EXPECT_TRUE(nd::tensordot(nd::zeros({2, 3, 0}, nd::kDouble),
+                            nd::zeros({0, 4}, nd::kDouble), {2}, {0})
+                  .equal(products));
+  const auto added = nd::ones({2, 2}, nd::kDouble);
+  EXPECT_TRUE(nd::addmm(added, nd::zeros({2, 0}, nd::kDouble),
+                        nd::zeros({0, 2}, nd::kDouble), 3)
+                  .equal(3 * added));
+  EXPECT_EQ(none.cumsum(0).numel(), 0);
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(nd::empty({kHuge, kHuge, 0, kHuge, kHuge}).numel(), 0);
+}
+
+TEST(Arrays, InfiniteAndLargeNumbers) {
+  EXPECT_FALSE(nd::allclose(nd::tensor({5}), nd::tensor({kInfinity})));
+  EXPECT_TRUE(nd::allclose(nd::tensor({kInfinity}), nd::tensor({kInfinity})));
+  EXPECT_EQ(nd::nanquantile(nd::tensor({1, 2, kInfinity}), 0.5, 0).item<double>(), 2);
+  EXPECT_EQ(nd::nanquantile(nd::tensor({kInfinity}), 0.5, 0).item<double>(), kInfinity);
+  constexpr std::int64_t kLarge = (std::int64_t{1} << 53) + 1;
+  EXPECT_EQ(nd::tensor(std::vector<std::int64_t>{kLarge, 2}).sum().item<std::int64_t>(),
+            kLarge + 2);
+  // Where the limits contradict each other the upper one holds.
+  EXPECT_EQ(nd::tensor({-3}).clamp(0, -1).item<double>(), -1);
+}
+
+TEST(Arrays, RowsOfStridedMemoryByNumber) {
+  seed_numbers(5);
+  const auto base = normal_array({4, 70, 3}, nd::kDouble);
+  const auto view = base.permute({1, 2, 0});
+  const auto places = nd::tensor(std::vector<std::int64_t>{69, 0, 69});
+  const auto copy = view.contiguous();
+  EXPECT_TRUE(view.index_select(0, places).equal(copy.index_select(0, places)));
+  EXPECT_TRUE(view.index_select(1, nd::arange(3)).equal(copy));
+  const auto values = normal_array({2, 3, 4}, nd::kDouble);
+  const auto two = nd::tensor(std::vector<std::int64_t>{5, 1});
+  EXPECT_TRUE(
+      view.clone().index_copy_(0, two, values).equal(view.index_copy_(0, two, values)));
+  EXPECT_TRUE(base.select(1, 5).equal(values[0].t()));
+  const auto sums = base.permute({0, 2, 1}).cumsum(1);
+  EXPECT_LT(largest(sums.select(1, 2) - base.sum(2)), 1e-14);
+}
+
 TEST(Arrays, NewShapes) {
   const auto array = numbers({1, 2, 3, 4}, {2, 2});
   EXPECT_TRUE(array.repeat({2, 1}).equal(nd::cat({array, array})));
@@ -242,6 +357,23 @@ TEST(Products, OfAnyStridesAreThoseOfLoops) {
   EXPECT_EQ(stack.sizes(), nd::IntArrayRef({2, 1, 4, 5}));
   EXPECT_LT(largest(stack[1][0] - 2 * expected), 1e-13);
   EXPECT_LT(largest(nd::matmul(a, nd::stack({b, 3 * b}))[1] - 3 * expected), 1e-13);
+  // Stacks whose matrices are rows, columns, neither of both, and one for all.
+  const auto lefts = nd::stack({a, 2 * a, -a});
+  const auto rights = nd::stack({b, b, 3 * b}),
+             wide = nd::zeros({3, 6, 10}, nd::kDouble);
+  const auto spread_rights = wide.slice(2, 0, 10, 2);
+  spread_rights.copy_(rights);
+  for (const auto& left : {lefts, lefts.mT().contiguous().mT()}) {
+    for (const auto& right : {rights, rights.mT().contiguous().mT(), spread_rights}) {
+      const auto products = nd::bmm(left, right);
+      EXPECT_LT(largest(products[1] - 2 * expected), 1e-13);
+      EXPECT_LT(largest(products[2] + 3 * expected), 1e-13);
+      EXPECT_LT(largest(nd::baddbmm(products, left, right) - 2 * products), 1e-13);
+    }
+  }
+  const auto all_pairs = nd::matmul(lefts.unsqueeze(1), rights);
+  EXPECT_EQ(all_pairs.sizes(), nd::IntArrayRef({3, 3, 4, 5}));
+  EXPECT_LT(largest(all_pairs[1][2] - 6 * expected), 1e-12);
   EXPECT_LT(largest(nd::mv(a, b.select(1, 2)) - expected.select(1, 2)), 1e-13);
   EXPECT_LT(largest(nd::tensordot(a, b, {1}, {0}) - expected), 1e-13);
   EXPECT_LT(largest(nd::kron(a, b).narrow(0, 6, 6).narrow(1, 5, 5) -

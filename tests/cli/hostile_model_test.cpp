@@ -144,6 +144,15 @@ TEST_P(HostileModel, EmptyTensorsOfAbsurdShape) {
   }
 }
 
+TEST_P(HostileModel, TensorsOfTooManyAxes) {
+  expect_refused_after([&](Parts& parts) {
+    const auto end = parts.data.size();
+    parts.header["flow.more"] = {{"dtype", "F32"},
+                                 {"shape", {0, 1, 1, 1, 1, 1, 1, 1, 1}},
+                                 {"data_offsets", {end, end}}};
+  });
+}
+
 TEST_P(HostileModel, DescriptionsOutOfRange) {
   const std::vector<std::pair<std::string, Json>> changes = {
       {"/format_version", GetParam() == SavedKind::plain ? 2 : 1},

@@ -1,5 +1,4 @@
 // The multivariate random-intercept normal distribution against dense covariances.
-#include "kinflow/array/array.h"
 #include "kinflow/reproduce/random_intercept.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 
 namespace kinflow {

@@ -1,5 +1,4 @@
 // Studies: what methods train, what they score, and how a study goes on.
-#include "kinflow/array/array.h"
 #include "kinflow/reproduce/study.h"
 
 #include <fmt/format.h>
@@ -7,6 +6,7 @@
 
 #include <filesystem>
 
+#include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/evaluate/likelihood.h"

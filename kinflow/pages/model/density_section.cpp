@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "kinflow/array/array.h"
+#include "kinflow/array/array_numbers.h"
 #include "kinflow/core/random.h"
 #include "kinflow/core/size.h"
-#include "kinflow/array/array_numbers.h"
 #include "kinflow/evaluate/sample.h"
 #include "kinflow/pages/model/density_maps.h"
 #include "kinflow/pages/model/model_sections.h"
