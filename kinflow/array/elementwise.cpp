@@ -274,7 +274,11 @@ Array Array::reciprocal() const {
   return nd::map_reals(*this, [](auto x) { return 1 / x; });
 }
 Array Array::exp() const {
-  return nd::map_reals(*this, [](auto x) { return std::exp(x); });
+  // Below this the result is 0, which std::exp() finds by a slow way.
+  return nd::map_reals(*this, [](auto x) {
+    constexpr decltype(x) kLeast = sizeof(x) == sizeof(double) ? -746 : -104;
+    return x < kLeast ? decltype(x){0} : std::exp(x);
+  });
 }
 Array Array::log() const {
   return nd::map_reals(*this, [](auto x) { return std::log(x); });

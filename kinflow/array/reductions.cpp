@@ -14,15 +14,9 @@ template <typename Number>
 using Total =
     std::conditional_t<std::is_floating_point_v<Number>, double, std::int64_t>;
 
-// A sum in eight lanes; many numbers are halved, so that rounding errors do not add up.
+// A sum in eight lanes.
 template <typename Number>
 Total<Number> sum_of(const char* first, std::int64_t step, std::int64_t count) {
-  constexpr std::int64_t kPiece = 512;
-  if (count > kPiece) {
-    const auto half = count / 2 / 8 * 8;
-    return sum_of<Number>(first, step, half) +
-           sum_of<Number>(first + half * step, step, count - half);
-  }
   const auto number = [&](std::int64_t i) {
     return static_cast<Total<Number>>(
         *reinterpret_cast<const Number*>(first + i * step));
@@ -78,10 +72,18 @@ IntArrayRef reduced_sizes(const Array& array, const IntArrayRef& axes, bool keep
   return sizes;
 }
 
-// Sums of all axes that are not among the first `kept`.
+// Sums of all axes that are not among the first `kept`. Long ones are halved, so that
+// rounding errors do not add up.
 template <typename Number>
 Array summed(const Array& array, std::int64_t kept) {
   using Sum = Total<Number>;
+  constexpr std::int64_t kPiece = 512;
+  for (auto a = kept; a < array.dim(); ++a) {
+    const auto count = array.size(a), half = count / 2;
+    if (count <= kPiece) continue;
+    const auto rest = summed<Number>(array.narrow(a, half, count - half), kept);
+    return summed<Number>(array.narrow(a, 0, half), kept).add_(rest);
+  }
   auto total = zeros(array.sizes().slice(0, static_cast<std::size_t>(kept)),
                      CppTypeToScalarType<Sum>::value);
   auto to = total;

@@ -41,35 +41,35 @@ inline constexpr double kLargestDecay = 1e12;
 /// How the rows of a table depend on each other, as the user says it. Several ways add
 /// up; none means independent rows.
 struct DependenceRequest {
-  std::string group;  ///< column of block labels
+  std::string group = {};  ///< column of block labels
   /// Of blocks alone. Not given: choose_dependence() chooses.
-  std::optional<BlockCorrelation> correlation;
-  std::vector<std::string> relationships;  ///< files of relationship matrices
+  std::optional<BlockCorrelation> correlation = {};
+  std::vector<std::string> relationships = {};  ///< files of relationship matrices
   /// Files of their rows' ids, one for each; none: those beside them.
-  std::vector<std::string> relationship_ids;
+  std::vector<std::string> relationship_ids = {};
   RelationshipScale relationship_scale = RelationshipScale::unit_diagonal;
   /// Off-diagonal entries nearer to 0 become 0.
-  std::optional<double> sparsify;  ///< 0 to kLargestThreshold
+  std::optional<double> sparsify = {};  ///< 0 to kLargestThreshold
   RelationshipSolver solver = RelationshipSolver::spectral;
   /// Table of principal components whose correlation between rows is a relationship.
-  std::string components;
+  std::string components = {};
   /// Columns of ids, individual, or family and individual, by which the rows of files
   /// are found.
-  std::vector<std::string> id;
+  std::vector<std::string> id = {};
   /// In place of ids: row i of a file is row i of the table.
   bool relationship_by_position = false;
-  std::string time;  ///< column, for a kernel and for splits by time
-  std::optional<TimeKernel> time_kernel;
+  std::string time = {};  ///< column, for a kernel and for splits by time
+  std::optional<TimeKernel> time_kernel = {};
   /// gamma, in units of 1 / time (or its square): one value is taken as given, several
   /// are tried by schedule `grid`, none is learned.
-  std::vector<double> time_decay;
+  std::vector<double> time_decay = {};
   bool unstructured = false;
   /// Whether every latent has parameters of its own: of any dependence but
   /// `unstructured`. BlockCorrelation::per_latent and per_block_and_latent say so
   /// themselves. Not given: choose_dependence() chooses.
-  std::optional<bool> per_latent;
+  std::optional<bool> per_latent = {};
   /// Folder for decompositions; empty: that of the matrix, "none": not kept.
-  std::string cache;
+  std::string cache = {};
 };
 
 const Names<DependenceKind>& dependence_kind_names();

@@ -16,10 +16,10 @@ class Logger;
 struct FittedDependence {
   std::shared_ptr<const Dependence> law;  ///< of the training rows
   /// Of held-out rows; null where they are taken as independent.
-  std::shared_ptr<const Dependence> valid_law;
-  Array typical_weights;      ///< as in TrainingData
-  Array valid_weights;        ///< as in TrainingData
-  LearnedDependence learned;  ///< without parameters
+  std::shared_ptr<const Dependence> valid_law = {};
+  Array typical_weights = {};      ///< as in TrainingData
+  Array valid_weights = {};        ///< as in TrainingData
+  LearnedDependence learned = {};  ///< without parameters
 
   /// Parameters at the beginning of a run, [r, k]: one replica for each combination of
   /// a grid, one in other schedules.

@@ -45,12 +45,12 @@ struct ModelPart {
 /// flow with dependence parameters of its own; columns and the structure of the
 /// dependence are common to all.
 struct Model {
-  std::vector<std::string> columns;
-  std::vector<std::string> context_columns;
+  std::vector<std::string> columns = {};
+  std::vector<std::string> context_columns = {};
   CategoryLevels context_levels = {};  ///< of the context columns that are text
   /// Their members one after the other are those of the model. Of a model whose flows
   /// were trained on the same rows there is one, with the best member first.
-  std::vector<ModelPart> parts;
+  std::vector<ModelPart> parts = {};
   /// Flows for the density and draws of rows by themselves, in place of the members:
   /// some of these, and others that were trained as if rows were independent. Empty
   /// where the members serve.
@@ -64,7 +64,7 @@ struct Model {
   /// Dependence parameters of the members after the first, each as many as
   /// `dependence` has.
   std::vector<std::vector<double>> further_parameters = {};
-  nlohmann::json record;  ///< how it was trained; free form
+  nlohmann::json record = {};  ///< how it was trained; free form
   /// Of tables that the model is used on, as that of the training table.
   MinusNineRule minus_nine = {.content_decides = false};
 

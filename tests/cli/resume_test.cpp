@@ -25,8 +25,8 @@ bool kill_after(Process& process, Random& random,
   return was_running;
 }
 
-/// A fit of some 40 epochs with a checkpoint after each, with a validation table unless
-/// there are folds.
+/// A fit of 400 epochs, which a busy machine cannot miss, with a checkpoint after each,
+/// with a validation table unless there are folds.
 Arguments long_fit(const Arguments& more, const std::string& checkpoint_seconds = "0") {
   const auto& files = SharedFiles::get();
   Arguments arguments = {"fit",
@@ -38,7 +38,7 @@ Arguments long_fit(const Arguments& more, const std::string& checkpoint_seconds 
   if (std::find(more.begin(), more.end(), "--folds") == more.end()) {
     arguments = arguments + Arguments{"--valid", files.blocks + "/valid.csv"};
   }
-  return arguments + small_fit(more, "40");
+  return arguments + small_fit(more, "400");
 }
 
 class KilledRun : public testing::TestWithParam<Arguments> {};
@@ -64,8 +64,8 @@ TEST_P(KilledRun, EndsInTheNumbersOfAnUndisturbedOne) {
   };
   kill_at_epoch(arguments + Arguments{"--out", disturbed}, 1);
   const Arguments resumed = {"fit", "--resume", disturbed, "--checkpoint-seconds", "0"};
-  kill_at_epoch(resumed, 12);
-  kill_at_epoch(resumed, 25);
+  kill_at_epoch(resumed, 120);
+  kill_at_epoch(resumed, 250);
   run_well({"fit", "--resume", disturbed});
   EXPECT_GE(kills, 2);
   expect_same_run(disturbed, undisturbed);
