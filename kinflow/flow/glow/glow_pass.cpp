@@ -1,7 +1,7 @@
 // Forward, backward and inverse passes of a Glow flow.
 #include "kinflow/flow/glow/glow_pass.h"
 
-#include <cassert>
+#include <stdexcept>
 
 #include "kinflow/array/array.h"
 #include "kinflow/flow/glow/kernels_of.h"
@@ -30,7 +30,9 @@ GlowPass::GlowPass(const GlowFlow& flow, std::int64_t images, GlowPassOptions op
   const auto& layout = flow.layout();
   const auto& values = flow.values();
   const bool same_type = options.arithmetic == values.scalar_type();
-  assert(values.is_cpu() ? same_type : values.scalar_type() == nd::kFloat);
+  if (values.is_cpu() ? !same_type : values.scalar_type() != nd::kFloat) {
+    throw std::logic_error("[GlowPass] expected weights in the type of the arithmetic");
+  }
   wide_ = values.narrow(0, 0, layout.wide_count);
   if (!same_type) wide_ = wide_.to(options.arithmetic);
   if (keeps()) {

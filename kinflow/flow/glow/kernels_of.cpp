@@ -1,7 +1,7 @@
 // Describing arrays to kernels.
 #include "kinflow/flow/glow/kernels_of.h"
 
-#include <cassert>
+#include <stdexcept>
 
 #include "kinflow/array/array.h"
 #include "kinflow/flow/cuda_backend.h"
@@ -14,7 +14,9 @@ const GlowKernels& glow_kernels_of(nd::Device device) {
 
 MatrixView view_of(const Array& tensor) {
   const bool is_row = tensor.dim() == 1;
-  assert(tensor.stride(-1) == 1 || tensor.size(-1) == 1);
+  if (tensor.stride(-1) != 1 && tensor.size(-1) != 1) {
+    throw std::logic_error("[view_of] expected rows that are contiguous");
+  }
   const auto type = tensor.scalar_type();
   return {.data = tensor.data_ptr(),
           .rows = is_row ? 1 : tensor.size(0),

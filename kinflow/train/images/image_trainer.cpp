@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <optional>
+#include <stdexcept>
 
 #include "kinflow/array/array.h"
 #include "kinflow/core/device_stream.h"
@@ -190,17 +190,18 @@ class ImageTrainer::Impl {
   }
 
  private:
-  void check([[maybe_unused]] const ImageRows& rows,
-             [[maybe_unused]] const GlowOptions& glow) const {
+  void check(const ImageRows& rows, const GlowOptions& glow) const {
     if (pixels_.size(0) < options_.batch_size) {
       throw InputError(
           fmt::format("images: expected at least as many images as a batch has ({}), "
                       "found {}",
                       options_.batch_size, pixels_.size(0)));
     }
-    assert(rows.pixels.scalar_type() == nd::kByte &&
-           rows.pixels.sizes() == nd::IntArrayRef({rows.pixels.size(0), glow.channels,
-                                                   glow.height, glow.width}));
+    const std::vector<std::int64_t> shape = {glow.channels, glow.height, glow.width};
+    if (rows.pixels.scalar_type() != nd::kByte || rows.pixels.dim() != 4 ||
+        rows.pixels.sizes().slice(1).vec() != shape) {
+      throw std::logic_error("[ImageTrainer] expected pixels in the shape of the flow");
+    }
   }
 
   void set_dependence(const Array& person) {
