@@ -7,7 +7,7 @@ PACKAGES := g++ cmake ninja-build ccache libopenblas-dev liblapacke-dev libcli11
             nlohmann-json3-dev libfmt-dev libpng-dev libjpeg-dev libgtest-dev zlib1g-dev
 
 .PHONY: demo test build tool configure setup test-sanitize test-threads fuzz \
-        check-all bench bench-peers format clean
+        check-all bench bench-peers format check-format clean
 
 ## Simulate dependent data, fit it with and without the dependence, draw the picture.
 demo: tool
@@ -30,11 +30,13 @@ configure: setup
 setup:
 	@cmake/setup.sh $(PACKAGES)
 
-## Every test under the address and undefined-behaviour sanitizers.
+## Every test under the address and undefined-behaviour sanitizers. FOLDERS='data core' takes
+## the tests of some folders of the library.
+FOLDERS ?=
 test-sanitize: setup
 	cmake --preset dev
-	cmake --build --preset dev -j $(JOBS)
-	ctest --preset dev
+	cmake --build --preset dev -j $(JOBS) $(if $(FOLDERS),--target $(addprefix test_,$(FOLDERS)))
+	ctest --preset dev $(if $(FOLDERS),-R '^($(subst $() ,|,$(strip $(FOLDERS))))$$')
 
 ## Trainings, streams and association studies under the thread sanitizer.
 test-threads: setup
@@ -81,8 +83,13 @@ $(PEERS)/installed: benchmarks/peers/requirements.txt | setup
 	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+SOURCES = git ls-files '*.h' '*.cpp' '*.cu' '*.cuh'
 format:
-	git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format -i
+	$(SOURCES) | xargs clang-format -i
+
+check-format:
+	@cmake/setup.sh clang-format
+	@$(SOURCES) | xargs clang-format --dry-run --Werror
 
 clean:
 	rm -rf build

@@ -3,7 +3,7 @@
 
 #include "benchmarks/cuda_ceilings.h"
 #include "kinflow/core/cuda_memory.h"
-#include "kinflow/flow/tensor_products.cuh"
+#include "kinflow/flow/cuda/tensor_products.cuh"
 
 namespace kinflow {
 namespace {

@@ -25,13 +25,13 @@
 
 #include "dependence_cases.h"
 #include "kinflow/array/array.h"
-#include "kinflow/core/device.h"
+#include "kinflow/array/device.h"
 #include "kinflow/dependence/iterative_relationship.h"
 #include "kinflow/dependence/relationship.h"
 #include "kinflow/report/figure.h"
-#include "kinflow/report/page_section.h"
 #include "kinflow/report/text_table.h"
 #include "measure.h"
+#include "page_section.h"
 
 namespace kinflow {
 namespace {

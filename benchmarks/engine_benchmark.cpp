@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "kinflow/array/array.h"
-#include "kinflow/core/device.h"
+#include "kinflow/array/device.h"
 #include "kinflow/dependence/blocks.h"
+#include "kinflow/engine/adamax.h"
 #include "kinflow/flow/density.h"
 #include "kinflow/flow/rational_quadratic_spline.h"
-#include "kinflow/train/adamax.h"
 #include "speed_problems.h"
 
 namespace kinflow {

@@ -13,10 +13,10 @@
 
 #include "benchmarks/measure.h"
 #include "kinflow/array/array.h"
-#include "kinflow/core/device.h"
+#include "kinflow/array/device.h"
 #include "kinflow/core/random.h"
-#include "kinflow/flow/cuda_backend.h"
-#include "kinflow/train/images/image_trainer.h"
+#include "kinflow/engine/images/image_trainer.h"
+#include "kinflow/flow/cuda/cuda_backend.h"
 
 namespace kinflow {
 namespace {

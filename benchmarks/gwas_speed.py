@@ -22,7 +22,6 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent / "peers"))
 from page_section import replace_section
 
 TRAIT_COUNTS = (1, 6, 12)

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "kinflow/array/array.h"
+#include "kinflow/array/device.h"
 #include "kinflow/core/atomic_file.h"
-#include "kinflow/core/device.h"
 #include "kinflow/core/version.h"
 #include "kinflow/flow/density.h"
 #include "measure.h"

@@ -21,7 +21,6 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent / "peers"))
 from page_section import replace_section
 
 CHECK = Path(__file__).parent.parent / "tests" / "report_page" / "check.mjs"

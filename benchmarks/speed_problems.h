@@ -7,8 +7,8 @@
 #include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/dependence.h"
+#include "kinflow/engine/trainer.h"
 #include "kinflow/flow/flow.h"
-#include "kinflow/train/trainer.h"
 
 namespace kinflow {
 

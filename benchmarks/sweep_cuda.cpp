@@ -12,10 +12,10 @@
 #include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/dependence/blocks.h"
+#include "kinflow/engine/cuda/epoch_cuda.h"
+#include "kinflow/engine/cuda/row_order_cuda.h"
+#include "kinflow/flow/cuda/fused_cuda.h"
 #include "kinflow/flow/flow.h"
-#include "kinflow/flow/fused_cuda.h"
-#include "kinflow/train/epoch_cuda.h"
-#include "kinflow/train/row_order_cuda.h"
 
 namespace kinflow {
 namespace {

@@ -11,8 +11,8 @@
 #include "commands.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
-#include "kinflow/core/p_value.h"
 #include "kinflow/report/text_table.h"
+#include "kinflow/statistics/p_value.h"
 #include "options.h"
 
 namespace kinflow::cli {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "kinflow/demo/teaser.h"
 #include "kinflow/pages/model/compare_page.h"
-#include "kinflow/reproduce/teaser.h"
 #include "options.h"
 #include "write_report.h"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "image_commands.h"
-#include "kinflow/core/device.h"
+#include "kinflow/array/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/output_folder.h"
 #include "kinflow/data/write_table.h"

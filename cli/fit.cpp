@@ -1,5 +1,5 @@
 // kinflow fit: train a flow on dependent rows.
-#include "kinflow/train/fit.h"
+#include "kinflow/fit/fit.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include "fit_options.h"
 #include "image_options.h"
 #include "kinflow/core/error.h"
+#include "kinflow/fit/images/image_fit.h"
 #include "kinflow/pages/model/run_page.h"
-#include "kinflow/train/images/image_fit.h"
 #include "write_report.h"
 
 namespace kinflow::cli {

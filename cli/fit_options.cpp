@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "kinflow/core/error.h"
-#include "kinflow/train/flow_choices.h"
+#include "kinflow/fit/flow_choices.h"
 
 namespace kinflow::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "kinflow/train/fit.h"
+#include "kinflow/fit/fit.h"
 #include "options.h"
 
 namespace kinflow::cli {

@@ -6,7 +6,7 @@
 
 #include "commands.h"
 #include "genotype_options.h"
-#include "kinflow/core/device.h"
+#include "kinflow/array/device.h"
 #include "kinflow/data/write_relationship.h"
 #include "kinflow/genetics/relationship_from_snps.h"
 #include "kinflow/report/text_table.h"

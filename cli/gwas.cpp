@@ -14,7 +14,7 @@
 #include "fit_options.h"
 #include "genotype_options.h"
 #include "gwas_views.h"
-#include "kinflow/core/device.h"
+#include "kinflow/array/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/data/relationship_format.h"
 #include "kinflow/gwas/flow_traits.h"

@@ -8,10 +8,10 @@
 
 #include "genotype_options.h"
 #include "kinflow/core/counted.h"
-#include "kinflow/core/p_value.h"
 #include "kinflow/report/manhattan_figure.h"
 #include "kinflow/report/qq_figure.h"
 #include "kinflow/report/text_table.h"
+#include "kinflow/statistics/p_value.h"
 
 namespace kinflow::cli {
 namespace {

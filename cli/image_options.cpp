@@ -9,8 +9,8 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/output_folder.h"
 #include "kinflow/data/text_lines.h"
-#include "kinflow/train/images/image_names.h"
-#include "kinflow/train/run_folder.h"
+#include "kinflow/engine/images/image_names.h"
+#include "kinflow/fit/run_folder.h"
 
 namespace kinflow::cli {
 namespace {

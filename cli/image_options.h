@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "fit_options.h"
-#include "kinflow/train/images/image_fit.h"
-#include "kinflow/train/model_kind.h"
+#include "kinflow/fit/images/image_fit.h"
+#include "kinflow/model/model_kind.h"
 
 namespace kinflow::cli {
 

@@ -13,12 +13,12 @@
 #include "kinflow/array/array.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/log.h"
-#include "kinflow/core/p_value.h"
+#include "kinflow/engine/names.h"
+#include "kinflow/engine/valid_score.h"
+#include "kinflow/fit/run_folder.h"
+#include "kinflow/model/model.h"
 #include "kinflow/report/text_table.h"
-#include "kinflow/train/model.h"
-#include "kinflow/train/names.h"
-#include "kinflow/train/run_folder.h"
-#include "kinflow/train/valid_score.h"
+#include "kinflow/statistics/p_value.h"
 
 namespace kinflow::cli {
 namespace {

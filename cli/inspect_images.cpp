@@ -5,9 +5,9 @@
 
 #include "image_commands.h"
 #include "inspect_parts.h"
+#include "kinflow/engine/images/image_names.h"
+#include "kinflow/model/images/image_model.h"
 #include "kinflow/report/text_table.h"
-#include "kinflow/train/images/image_model.h"
-#include "kinflow/train/images/image_names.h"
 
 namespace kinflow::cli {
 namespace {

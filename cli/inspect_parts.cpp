@@ -9,11 +9,11 @@
 
 #include "kinflow/core/log.h"
 #include "kinflow/data/table.h"
+#include "kinflow/engine/names.h"
+#include "kinflow/engine/options.h"
+#include "kinflow/fit/late_best.h"
+#include "kinflow/fit/run_folder.h"
 #include "kinflow/report/text_table.h"
-#include "kinflow/train/late_best.h"
-#include "kinflow/train/names.h"
-#include "kinflow/train/options.h"
-#include "kinflow/train/run_folder.h"
 
 namespace kinflow::cli {
 namespace {

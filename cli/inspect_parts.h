@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "kinflow/train/learned_dependence.h"
-#include "kinflow/train/valid_score.h"
+#include "kinflow/engine/valid_score.h"
+#include "kinflow/model/learned_dependence.h"
 
 namespace kinflow::cli {
 

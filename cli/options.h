@@ -10,8 +10,8 @@
 #include "idle_options.h"
 #include "kinflow/core/result_files.h"
 #include "kinflow/data/minus_nine.h"
-#include "kinflow/train/names.h"
-#include "kinflow/train/row_relations.h"
+#include "kinflow/engine/names.h"
+#include "kinflow/fit/row_relations.h"
 
 namespace kinflow::cli {
 

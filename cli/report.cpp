@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "kinflow/core/device.h"
+#include "kinflow/array/device.h"
 #include "kinflow/core/result_files.h"
 #include "kinflow/pages/model/report_page.h"
 #include "kinflow/pages/page.h"

@@ -11,7 +11,7 @@
 
 #include "image_commands.h"
 #include "kinflow/array/array.h"
-#include "kinflow/core/device.h"
+#include "kinflow/array/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
 #include "kinflow/core/output_folder.h"

@@ -1,5 +1,5 @@
 // kinflow sweep: many fits at once, from a file that says what varies.
-#include "kinflow/train/sweep.h"
+#include "kinflow/fit/sweep.h"
 
 #include <fmt/format.h>
 

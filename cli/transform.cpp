@@ -4,11 +4,11 @@
 
 #include "commands.h"
 #include "kinflow/array/array.h"
-#include "kinflow/core/device.h"
+#include "kinflow/array/device.h"
 #include "kinflow/core/error.h"
 #include "kinflow/evaluate/stream.h"
+#include "kinflow/fit/run_folder.h"
 #include "kinflow/genetics/genotypes.h"
-#include "kinflow/train/run_folder.h"
 #include "options.h"
 
 namespace kinflow::cli {

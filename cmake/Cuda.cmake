@@ -1,20 +1,20 @@
 # Fused CUDA kernels: the library kinflow_cuda in a build for GPUs, and a check that they
 # compile wherever there is a CUDA compiler.
 set(KINFLOW_CUDA_SOURCES
-    kinflow/flow/device_flow.cu
-    kinflow/flow/fused_cuda.cu
-    kinflow/flow/fused_shape_common.cu
-    kinflow/flow/fused_shape_narrow.cu
-    kinflow/flow/fused_shape_regular.cu
-    kinflow/flow/fused_shape_wide.cu
+    kinflow/flow/cuda/device_flow.cu
+    kinflow/flow/cuda/fused_cuda.cu
+    kinflow/flow/cuda/fused_shape_common.cu
+    kinflow/flow/cuda/fused_shape_narrow.cu
+    kinflow/flow/cuda/fused_shape_regular.cu
+    kinflow/flow/cuda/fused_shape_wide.cu
     kinflow/flow/glow/glow_kernels_cuda.cu
-    kinflow/train/epoch_cuda.cu
-    kinflow/train/epoch_shape_common.cu
-    kinflow/train/epoch_shape_narrow.cu
-    kinflow/train/epoch_shape_regular.cu
-    kinflow/train/epoch_shape_wide.cu
-    kinflow/train/images/image_kernels_cuda.cu
-    kinflow/train/row_order_cuda.cu)
+    kinflow/engine/cuda/epoch_cuda.cu
+    kinflow/engine/cuda/epoch_shape_common.cu
+    kinflow/engine/cuda/epoch_shape_narrow.cu
+    kinflow/engine/cuda/epoch_shape_regular.cu
+    kinflow/engine/cuda/epoch_shape_wide.cu
+    kinflow/engine/images/image_kernels_cuda.cu
+    kinflow/engine/cuda/row_order_cuda.cu)
 
 set(KINFLOW_CUDA_ARCHITECTURES 90 CACHE STRING "GPUs for which kernels are compiled")
 
@@ -26,16 +26,16 @@ if(KINFLOW_WITH_CUDA)
     message(FATAL_ERROR "KINFLOW_WITH_CUDA is on, but there is no CUDA compiler, or "
                         "Python's torch knows no CUDA")
   endif()
-  target_sources(kinflow PRIVATE kinflow/flow/cuda_backend.cpp kinflow/train/cuda_backend.cpp
-                                 kinflow/train/recorded_pass.cpp)
+  target_sources(kinflow PRIVATE kinflow/flow/cuda/cuda_backend.cpp kinflow/engine/cuda/cuda_backend.cpp
+                                 kinflow/engine/cuda/recorded_pass.cpp)
   target_precompile_headers(kinflow PRIVATE <ATen/ATen.h>)
   target_include_directories(kinflow SYSTEM PUBLIC $<BUILD_INTERFACE:${TORCH_INCLUDE_DIRS}>)
   # stdc++ stands before LibTorch, which exports its own, incomplete copies of
   # std::filesystem functions.
   target_link_libraries(kinflow PUBLIC stdc++ ${TORCH_LIBRARIES})
 else()
-  target_sources(kinflow PRIVATE kinflow/flow/no_cuda_backend.cpp
-                                 kinflow/train/no_cuda_backend.cpp)
+  target_sources(kinflow PRIVATE kinflow/flow/cuda/no_cuda_backend.cpp
+                                 kinflow/engine/cuda/no_cuda_backend.cpp)
 endif()
 if(NOT CMAKE_CUDA_COMPILER)
   return()

@@ -10,11 +10,23 @@ install(
 if(TARGET kinflow_cuda)
   install(TARGETS kinflow_cuda EXPORT kinflowTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-install(
-  DIRECTORY kinflow
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING
-  PATTERN "*.h")
+# The public face: kinflow/kinflow.h and the headers that it reaches.
+set(reached kinflow/kinflow.h)
+set(public_headers "")
+while(reached)
+  list(POP_FRONT reached header)
+  if(header IN_LIST public_headers)
+    continue()
+  endif()
+  list(APPEND public_headers ${header})
+  file(STRINGS ${header} includes REGEX "^#include \"kinflow/")
+  list(TRANSFORM includes REPLACE "^#include \"([^\"]+)\".*$" "\\1")
+  list(APPEND reached ${includes})
+endwhile()
+foreach(header IN LISTS public_headers)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
+endforeach()
 install(
   EXPORT kinflowTargets
   NAMESPACE kinflow::

@@ -14,6 +14,7 @@ for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import argparse
 import platform
+import sys
 import tempfile
 import warnings
 from dataclasses import dataclass, field
@@ -24,9 +25,11 @@ from statistics import median, quantiles
 import torch
 
 from library_flows import Nflows, Normflows, Zuko
-from page_section import replace_section
 from plain_flows import AffineFlow, PlainFlow, SplineFlow
 from sides import Kinflow, Side, drawing, scoring, training
+
+sys.path.append(str(Path(__file__).parent.parent))
+from page_section import replace_section  # noqa: E402
 
 COMMAND = "make bench-peers"
 SCORED_ROWS = 100_000

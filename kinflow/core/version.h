@@ -5,7 +5,7 @@
 
 namespace kinflow {
 
-/// "0.1.0".
+/// Such as "0.2.0".
 std::string version();
 /// The commit that was built, "unknown" outside a git checkout.
 std::string commit();

@@ -10,8 +10,8 @@
 
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
-#include "kinflow/core/row_sets.h"
 #include "kinflow/core/size.h"
+#include "kinflow/data/row_sets.h"
 
 namespace kinflow {
 namespace {

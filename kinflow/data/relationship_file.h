@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kinflow/core/compressed_rows.h"
 #include "kinflow/core/memory.h"
+#include "kinflow/data/compressed_rows.h"
 #include "kinflow/data/sample_ids.h"
 
 namespace kinflow {

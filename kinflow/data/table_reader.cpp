@@ -16,10 +16,10 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
 #include "kinflow/core/input_file.h"
-#include "kinflow/core/unzipped_bytes.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/npy.h"
 #include "kinflow/data/text_lines.h"
+#include "kinflow/data/unzipped_bytes.h"
 
 namespace kinflow {
 

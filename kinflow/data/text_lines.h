@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kinflow/core/unzipped_bytes.h"
+#include "kinflow/data/unzipped_bytes.h"
 
 namespace kinflow {
 

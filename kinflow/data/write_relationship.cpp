@@ -8,9 +8,9 @@
 
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
-#include "kinflow/core/zipped_file.h"
 #include "kinflow/data/append_number.h"
 #include "kinflow/data/npy.h"
+#include "kinflow/data/zipped_file.h"
 
 namespace kinflow {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kinflow/core/zipped_file.h"
 #include "kinflow/data/table.h"
+#include "kinflow/data/zipped_file.h"
 
 namespace kinflow {
 

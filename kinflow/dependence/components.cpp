@@ -12,8 +12,8 @@
 
 #include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
-#include "kinflow/core/row_sets.h"
 #include "kinflow/core/size.h"
+#include "kinflow/data/row_sets.h"
 #include "kinflow/dependence/spectral_decomposition.h"
 
 namespace kinflow {

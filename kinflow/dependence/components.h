@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kinflow/array/array.h"
-#include "kinflow/core/compressed_rows.h"
+#include "kinflow/data/compressed_rows.h"
 
 namespace kinflow {
 

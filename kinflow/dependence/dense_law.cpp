@@ -11,7 +11,7 @@
 
 #include "kinflow/array/array.h"
 #include "kinflow/array/array_numbers.h"
-#include "kinflow/core/device_stream.h"
+#include "kinflow/array/device_stream.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/random.h"
 #include "kinflow/core/size.h"

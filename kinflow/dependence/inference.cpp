@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "kinflow/array/array.h"
-#include "kinflow/core/chi_squared.h"
 #include "kinflow/core/error.h"
-#include "kinflow/core/p_value.h"
 #include "kinflow/dependence/blocks.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/dependence/minimize.h"
 #include "kinflow/dependence/per_latent.h"
 #include "kinflow/dependence/placement.h"
+#include "kinflow/statistics/chi_squared.h"
+#include "kinflow/statistics/p_value.h"
 
 namespace kinflow {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kinflow/array/array.h"
-#include "kinflow/core/compressed_rows.h"
+#include "kinflow/data/compressed_rows.h"
 
 namespace kinflow {
 

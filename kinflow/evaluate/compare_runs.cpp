@@ -9,9 +9,9 @@
 #include <set>
 
 #include "kinflow/core/error.h"
-#include "kinflow/core/row_sets.h"
+#include "kinflow/data/row_sets.h"
 #include "kinflow/data/table.h"
-#include "kinflow/train/run_folder.h"
+#include "kinflow/fit/run_folder.h"
 
 namespace kinflow {
 namespace {

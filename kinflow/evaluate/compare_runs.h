@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kinflow/train/cross_validation.h"
+#include "kinflow/fit/cross_validation.h"
 
 namespace kinflow {
 

@@ -3,7 +3,7 @@
 
 #include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
-#include "kinflow/train/images/image_latents.h"
+#include "kinflow/engine/images/image_latents.h"
 
 namespace kinflow {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "kinflow/array/array.h"
 #include "kinflow/images/image_set.h"
-#include "kinflow/train/images/image_model.h"
+#include "kinflow/model/images/image_model.h"
 
 namespace kinflow {
 

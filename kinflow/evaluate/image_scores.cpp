@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "kinflow/array/array.h"
-#include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/core/error.h"
 #include "kinflow/evaluate/frechet.h"
+#include "kinflow/statistics/bits_per_dimension.h"
 
 namespace kinflow {
 

@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "kinflow/array/array.h"
-#include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/core/error.h"
 #include "kinflow/dependence/per_latent.h"
 #include "kinflow/flow/density.h"
+#include "kinflow/statistics/bits_per_dimension.h"
 
 namespace kinflow {
 namespace {

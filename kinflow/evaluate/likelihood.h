@@ -7,8 +7,8 @@
 
 #include "kinflow/array/array.h"
 #include "kinflow/evaluate/row_law.h"
-#include "kinflow/train/model.h"
-#include "kinflow/train/table_rows.h"
+#include "kinflow/fit/table_rows.h"
+#include "kinflow/model/model.h"
 
 namespace kinflow {
 

@@ -7,7 +7,7 @@
 #include "kinflow/array/array.h"
 #include "kinflow/data/table.h"
 #include "kinflow/data/write_table.h"
-#include "kinflow/train/table_rows.h"
+#include "kinflow/fit/table_rows.h"
 
 namespace kinflow {
 

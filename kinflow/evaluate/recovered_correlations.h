@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kinflow/data/simulate.h"
-#include "kinflow/train/learned_dependence.h"
+#include "kinflow/model/learned_dependence.h"
 
 namespace kinflow {
 

@@ -14,7 +14,7 @@
 #include "kinflow/core/log.h"
 #include "kinflow/core/size.h"
 #include "kinflow/data/table.h"
-#include "kinflow/train/make_law.h"
+#include "kinflow/fit/make_law.h"
 
 namespace kinflow {
 namespace {

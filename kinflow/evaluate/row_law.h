@@ -9,9 +9,9 @@
 
 #include "kinflow/array/array.h"
 #include "kinflow/dependence/dependence.h"
-#include "kinflow/train/model.h"
-#include "kinflow/train/row_relations.h"
-#include "kinflow/train/table_rows.h"
+#include "kinflow/fit/row_relations.h"
+#include "kinflow/fit/table_rows.h"
+#include "kinflow/model/model.h"
 
 namespace kinflow {
 

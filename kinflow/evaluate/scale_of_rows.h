@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "kinflow/data/compare_scale.h"
-#include "kinflow/train/model.h"
-#include "kinflow/train/table_rows.h"
+#include "kinflow/fit/table_rows.h"
+#include "kinflow/model/model.h"
 
 namespace kinflow {
 

@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "kinflow/array/array.h"
+#include "kinflow/array/one_thread.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
 #include "kinflow/core/log.h"
 #include "kinflow/core/map_in_order.h"
-#include "kinflow/core/one_thread.h"
 #include "kinflow/core/random.h"
 #include "kinflow/data/table_reader.h"
 #include "kinflow/data/text_lines.h"

@@ -11,8 +11,8 @@
 #include "kinflow/data/write_phenotypes.h"
 #include "kinflow/data/write_table.h"
 #include "kinflow/evaluate/likelihood.h"
-#include "kinflow/train/model.h"
-#include "kinflow/train/table_rows.h"
+#include "kinflow/fit/table_rows.h"
+#include "kinflow/model/model.h"
 
 namespace kinflow {
 

@@ -13,8 +13,8 @@
 #include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/workers.h"
-#include "kinflow/flow/cuda_backend.h"
-#include "kinflow/flow/fused_flow.h"
+#include "kinflow/flow/cpu/fused_flow.h"
+#include "kinflow/flow/cuda/cuda_backend.h"
 
 namespace kinflow {
 namespace {

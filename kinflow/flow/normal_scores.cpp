@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kinflow/core/normal_quantile.h"
+#include "kinflow/statistics/normal_quantile.h"
 
 namespace kinflow {
 namespace {

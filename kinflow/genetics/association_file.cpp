@@ -13,10 +13,10 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
-#include "kinflow/core/p_value.h"
 #include "kinflow/data/cells.h"
 #include "kinflow/data/suggest.h"
 #include "kinflow/data/write_phenotypes.h"
+#include "kinflow/statistics/p_value.h"
 
 namespace kinflow {
 namespace {

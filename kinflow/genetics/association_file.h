@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kinflow/core/zipped_file.h"
 #include "kinflow/data/delimited_lines.h"
+#include "kinflow/data/zipped_file.h"
 
 namespace kinflow {
 

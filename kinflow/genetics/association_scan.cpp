@@ -10,8 +10,8 @@
 #include "kinflow/core/blas_threads.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/map_in_order.h"
-#include "kinflow/core/p_value.h"
 #include "kinflow/genetics/sexed_genotypes.h"
+#include "kinflow/statistics/p_value.h"
 
 namespace kinflow {
 namespace {

@@ -17,9 +17,9 @@
 #include "kinflow/core/atomic_file.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
-#include "kinflow/core/p_value.h"
 #include "kinflow/genetics/haplotype_r2.h"
 #include "kinflow/genetics/sexed_genotypes.h"
+#include "kinflow/statistics/p_value.h"
 
 namespace kinflow {
 namespace {

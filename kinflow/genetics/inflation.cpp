@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "kinflow/core/chi_squared.h"
+#include "kinflow/statistics/chi_squared.h"
 
 namespace kinflow {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "kinflow/core/chi_squared.h"
-#include "kinflow/core/p_value.h"
-#include "kinflow/core/student_t.h"
+#include "kinflow/statistics/chi_squared.h"
+#include "kinflow/statistics/p_value.h"
+#include "kinflow/statistics/student_t.h"
 
 namespace kinflow {
 

@@ -13,7 +13,7 @@
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
-#include "kinflow/core/normal_quantile.h"
+#include "kinflow/statistics/normal_quantile.h"
 
 namespace kinflow {
 namespace {

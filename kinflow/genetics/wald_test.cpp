@@ -8,9 +8,9 @@
 #include <cmath>
 #include <limits>
 
-#include "kinflow/core/chi_squared.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/size.h"
+#include "kinflow/statistics/chi_squared.h"
 
 namespace kinflow {
 namespace {

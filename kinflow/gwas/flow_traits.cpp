@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "kinflow/array/array.h"
+#include "kinflow/array/one_thread.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/json_reader.h"
-#include "kinflow/core/one_thread.h"
 #include "kinflow/data/write_table.h"
-#include "kinflow/train/run_folder.h"
+#include "kinflow/fit/run_folder.h"
 
 namespace kinflow {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "kinflow/core/log.h"
 #include "kinflow/data/sample_ids.h"
+#include "kinflow/fit/fit.h"
 #include "kinflow/genetics/named_columns.h"
-#include "kinflow/train/fit.h"
 
 namespace kinflow {
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/fit/fit.h"
 #include "kinflow/genetics/clump.h"
 #include "kinflow/genetics/people_tables.h"
 #include "kinflow/genetics/relationship_from_snps.h"
 #include "kinflow/genetics/single_trait_tests.h"
 #include "kinflow/genetics/variant_filters.h"
-#include "kinflow/train/fit.h"
 
 namespace kinflow {
 

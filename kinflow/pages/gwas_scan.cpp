@@ -18,7 +18,7 @@
 #include "kinflow/core/error.h"
 #include "kinflow/core/input_file.h"
 #include "kinflow/core/map_in_order.h"
-#include "kinflow/core/unzipped_bytes.h"
+#include "kinflow/data/unzipped_bytes.h"
 #include "kinflow/pages/record_lookup.h"
 
 namespace kinflow {

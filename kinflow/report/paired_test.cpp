@@ -9,7 +9,7 @@
 #include <map>
 
 #include "kinflow/core/error.h"
-#include "kinflow/core/student_t.h"
+#include "kinflow/statistics/student_t.h"
 
 namespace kinflow {
 namespace {

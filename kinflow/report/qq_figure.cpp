@@ -8,10 +8,10 @@
 #include <functional>
 #include <utility>
 
-#include "kinflow/core/chi_squared.h"
 #include "kinflow/core/error.h"
 #include "kinflow/report/figure.h"
 #include "kinflow/report/point_thinner.h"
+#include "kinflow/statistics/chi_squared.h"
 
 namespace kinflow {
 namespace {

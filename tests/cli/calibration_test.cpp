@@ -7,7 +7,7 @@
 
 #include "kinflow/array/array.h"
 #include "kinflow/data/table.h"
-#include "kinflow/train/model.h"
+#include "kinflow/model/model.h"
 #include "run_binary.h"
 
 namespace kinflow::cli {

@@ -8,7 +8,7 @@
 #include "kinflow/data/npy.h"
 #include "kinflow/data/table.h"
 #include "kinflow/data/write_table.h"
-#include "kinflow/train/model.h"
+#include "kinflow/model/model.h"
 #include "run_binary.h"
 
 namespace kinflow::cli {

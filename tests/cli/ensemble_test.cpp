@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "kinflow/array/array.h"
-#include "kinflow/train/fit.h"
-#include "kinflow/train/model.h"
-#include "kinflow/train/table_rows.h"
+#include "kinflow/fit/fit.h"
+#include "kinflow/fit/table_rows.h"
+#include "kinflow/model/model.h"
 #include "run_binary.h"
 
 namespace kinflow::cli {

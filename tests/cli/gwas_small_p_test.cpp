@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "gwas_cohort.h"
-#include "kinflow/core/p_value.h"
+#include "kinflow/statistics/p_value.h"
 
 namespace kinflow::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include "kinflow/array/array.h"
 #include "kinflow/core/random.h"
 #include "kinflow/data/table.h"
-#include "kinflow/train/fit_data.h"
-#include "kinflow/train/model.h"
+#include "kinflow/fit/fit_data.h"
+#include "kinflow/model/model.h"
 #include "run_binary.h"
 
 namespace kinflow::cli {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kinflow/core/random.h"
-#include "kinflow/train/model.h"
+#include "kinflow/model/model.h"
 #include "run_binary.h"
 
 namespace kinflow::cli {

@@ -143,18 +143,6 @@ TEST(ReproduceStocks, RefusesPricesThatAreNotThereOrNotClear) {
                  {"flat.csv", "second of AAPL-MSFT", "same price"});
 }
 
-TEST(ReproduceStocks, RefusesPagesThatCannotBeWrittenBeforeItTrains) {
-  const TemporaryFolder folder;
-  const Prices prices(folder);
-  const auto half = folder.write("half.md", "# Page\n<!-- begin stocks -->\n");
-  for (const auto& page : {folder.path("none/page.md"), prices.files, half}) {
-    expect_refusal(
-        folder,
-        stocks({"--data", prices.files, "--out", folder.path("study"), "--page", page}),
-        {page, "expected"});
-  }
-}
-
 TEST(ReproduceTeaser, TakesNoFolderOfOthers) {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder.path("mine/data"));

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kinflow/data/table.h"
-#include "kinflow/train/model.h"
+#include "kinflow/model/model.h"
 #include "run_binary.h"
 
 namespace kinflow::cli {

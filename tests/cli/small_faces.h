@@ -5,7 +5,7 @@
 #include <string>
 
 #include "run_binary.h"
-#include "tests/train/images/small_images.h"
+#include "tests/engine/images/small_images.h"
 
 namespace kinflow::cli {
 

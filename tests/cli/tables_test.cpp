@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "kinflow/core/random.h"
-#include "kinflow/core/zipped_file.h"
 #include "kinflow/data/npy.h"
 #include "kinflow/data/table.h"
+#include "kinflow/data/zipped_file.h"
 #include "run_binary.h"
 
 namespace kinflow::cli {

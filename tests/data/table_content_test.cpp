@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kinflow/core/zipped_file.h"
 #include "kinflow/data/column_names.h"
 #include "kinflow/data/minus_nine.h"
 #include "kinflow/data/table.h"
 #include "kinflow/data/write_table.h"
+#include "kinflow/data/zipped_file.h"
 #include "tests/data/helpers.h"
 
 namespace kinflow {

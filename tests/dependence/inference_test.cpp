@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kinflow/core/error.h"
-#include "kinflow/core/p_value.h"
+#include "kinflow/statistics/p_value.h"
 #include "problems.h"
 
 namespace kinflow {

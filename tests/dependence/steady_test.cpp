@@ -1,5 +1,5 @@
 // Results whose bits depend neither on the number of threads nor on other replicas.
-#include "kinflow/core/device.h"
+#include "kinflow/array/device.h"
 #include "problems.h"
 
 namespace kinflow {

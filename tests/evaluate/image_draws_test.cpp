@@ -10,8 +10,8 @@
 #include "kinflow/evaluate/image_evaluation.h"
 #include "kinflow/images/prepare_image.h"
 #include "kinflow/images/split_images.h"
+#include "tests/engine/images/small_images.h"
 #include "tests/random_arrays.h"
-#include "tests/train/images/small_images.h"
 
 namespace kinflow {
 namespace {

@@ -8,8 +8,8 @@
 #include <numbers>
 
 #include "kinflow/array/array.h"
-#include "kinflow/core/bits_per_dimension.h"
 #include "kinflow/core/error.h"
+#include "kinflow/statistics/bits_per_dimension.h"
 #include "tests/random_arrays.h"
 
 namespace kinflow {

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "kinflow/array/array.h"
+#include "kinflow/flow/cuda/fused_cuda.h"
 #include "kinflow/flow/density.h"
-#include "kinflow/flow/fused_cuda.h"
 #include "tests/flow/architectures.h"
 #include "tests/flow/cuda_rounding.h"
 #include "tests/flow/plain_flow.h"

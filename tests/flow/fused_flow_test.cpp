@@ -1,6 +1,6 @@
 // Fused CPU kernels against the plain version, for every instruction set of the
 // machine.
-#include "kinflow/flow/fused_flow.h"
+#include "kinflow/flow/cpu/fused_flow.h"
 
 #include <gtest/gtest.h>
 

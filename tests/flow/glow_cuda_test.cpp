@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kinflow/array/array.h"
-#include "kinflow/flow/cuda_backend.h"
+#include "kinflow/flow/cuda/cuda_backend.h"
 #include "kinflow/flow/glow/glow_pass.h"
 #include "tests/random_arrays.h"
 

@@ -8,11 +8,11 @@
 
 #include "fuzzed.h"
 #include "kinflow/array/array.h"
+#include "kinflow/array/tensor_file.h"
 #include "kinflow/core/json_reader.h"
-#include "kinflow/train/images/image_model.h"
-#include "kinflow/train/model.h"
-#include "kinflow/train/model_kind.h"
-#include "kinflow/train/tensor_file.h"
+#include "kinflow/model/images/image_model.h"
+#include "kinflow/model/model.h"
+#include "kinflow/model/model_kind.h"
 
 namespace {
 

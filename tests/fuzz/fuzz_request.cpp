@@ -6,8 +6,8 @@
 
 #include "fuzzed.h"
 #include "kinflow/core/json_reader.h"
-#include "kinflow/train/fit.h"
-#include "kinflow/train/images/image_fit.h"
+#include "kinflow/fit/fit.h"
+#include "kinflow/fit/images/image_fit.h"
 
 namespace {
 

@@ -8,12 +8,12 @@
 #include <fstream>
 #include <sstream>
 
-#include "kinflow/core/chi_squared.h"
 #include "kinflow/core/error.h"
-#include "kinflow/core/p_value.h"
 #include "kinflow/genetics/score_test.h"
 #include "kinflow/genetics/single_trait_tests.h"
 #include "kinflow/genetics/wald_test.h"
+#include "kinflow/statistics/chi_squared.h"
+#include "kinflow/statistics/p_value.h"
 #include "tests/data/helpers.h"
 #include "tests/genetics/mixed_model_problem.h"
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "kinflow/core/p_value.h"
 #include "kinflow/genetics/haplotype_r2.h"
+#include "kinflow/statistics/p_value.h"
 #include "tests/core/not_finite.h"
 #include "tests/genetics/bed_files.h"
 

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <vector>
 
-#include "kinflow/core/chi_squared.h"
 #include "kinflow/core/error.h"
-#include "kinflow/core/p_value.h"
 #include "kinflow/core/random.h"
+#include "kinflow/statistics/chi_squared.h"
+#include "kinflow/statistics/p_value.h"
 #include "tests/core/not_finite.h"
 
 namespace kinflow {

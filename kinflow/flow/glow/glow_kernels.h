@@ -77,6 +77,9 @@ class GlowKernels {
 };
 
 const GlowKernels& cpu_glow_kernels();
+/// On the stream of the calling thread. std::logic_error where this build has no CUDA
+/// kernels.
+const GlowKernels& cuda_glow_kernels();
 /// @param current_stream  gives the stream of the calling thread
 std::unique_ptr<GlowKernels> make_cuda_glow_kernels(void* (*current_stream)());
 

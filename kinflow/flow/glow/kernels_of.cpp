@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "kinflow/array/array.h"
-#include "kinflow/flow/cuda_backend.h"
 
 namespace kinflow {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kinflow/train/model.h"
+#include "kinflow/model/model.h"
 
 namespace kinflow {
 

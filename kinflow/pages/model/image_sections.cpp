@@ -19,11 +19,11 @@
 #include "kinflow/evaluate/image_scores.h"
 #include "kinflow/images/image_set.h"
 #include "kinflow/images/write_png.h"
+#include "kinflow/model/images/image_model.h"
 #include "kinflow/pages/model/model_sections.h"
 #include "kinflow/pages/packed_numbers.h"
 #include "kinflow/pages/page.h"
 #include "kinflow/pages/record_lookup.h"
-#include "kinflow/train/images/image_model.h"
 
 namespace kinflow {
 namespace {

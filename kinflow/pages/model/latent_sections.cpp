@@ -10,12 +10,12 @@
 #include "kinflow/array/array.h"
 #include "kinflow/core/error.h"
 #include "kinflow/core/log.h"
-#include "kinflow/core/normal_quantile.h"
 #include "kinflow/core/size.h"
+#include "kinflow/model/group_draws.h"
 #include "kinflow/pages/model/model_sections.h"
 #include "kinflow/pages/packed_numbers.h"
 #include "kinflow/pages/record_lookup.h"
-#include "kinflow/train/group_draws.h"
+#include "kinflow/statistics/normal_quantile.h"
 
 namespace kinflow {
 namespace {

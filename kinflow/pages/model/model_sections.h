@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "kinflow/array/array.h"
+#include "kinflow/model/model.h"
 #include "kinflow/pages/model/run_sample.h"
 #include "kinflow/pages/run_record.h"
-#include "kinflow/train/model.h"
 
 namespace kinflow {
 

@@ -3,6 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kinflow/model/images/image_model.h"
+#include "kinflow/model/model.h"
+#include "kinflow/model/model_kind.h"
 #include "kinflow/pages/learning_curves.h"
 #include "kinflow/pages/model/image_sections.h"
 #include "kinflow/pages/model/model_sections.h"
@@ -10,9 +13,6 @@
 #include "kinflow/pages/run_record.h"
 #include "kinflow/pages/shared_parts_section.h"
 #include "kinflow/pages/strength_words.h"
-#include "kinflow/train/images/image_model.h"
-#include "kinflow/train/model.h"
-#include "kinflow/train/model_kind.h"
 
 namespace kinflow {
 

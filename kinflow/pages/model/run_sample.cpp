@@ -19,8 +19,8 @@
 #include "kinflow/core/size.h"
 #include "kinflow/data/label_key.h"
 #include "kinflow/data/table_reader.h"
+#include "kinflow/fit/run_folder.h"
 #include "kinflow/pages/record_lookup.h"
-#include "kinflow/train/run_folder.h"
 
 namespace kinflow {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "kinflow/array/array.h"
 #include "kinflow/evaluate/row_law.h"
+#include "kinflow/fit/table_rows.h"
+#include "kinflow/model/model.h"
 #include "kinflow/pages/run_record.h"
-#include "kinflow/train/model.h"
-#include "kinflow/train/table_rows.h"
 
 namespace kinflow {
 

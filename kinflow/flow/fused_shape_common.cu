@@ -1,8 +1,0 @@
-// Instances of the fused kernels for CommonShape.
-#include "kinflow/flow/fused_kernels.cuh"
-
-namespace kinflow {
-
-template struct FusedLaunches<CommonShape>;
-
-}  // namespace kinflow

@@ -1,8 +1,0 @@
-// Instances of the fused kernels for NarrowShape.
-#include "kinflow/flow/fused_kernels.cuh"
-
-namespace kinflow {
-
-template struct FusedLaunches<NarrowShape>;
-
-}  // namespace kinflow

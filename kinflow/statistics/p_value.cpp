@@ -1,0 +1,35 @@
+// Changes of scale, and p-values as text.
+#include "kinflow/statistics/p_value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace kinflow {
+
+double log10_p_of_log(double log_p) {
+  // Not -0 for p = 1, and not below 0 by rounding; NaN stays.
+  return log_p > 0 ? 0 : 0 - log_p / std::numbers::ln10;
+}
+
+double log10_p_of(double p) { return p >= 1 ? 0 : -std::log10(p); }
+
+double p_of_log10(double log10_p) { return std::pow(10, -log10_p); }
+
+std::string format_p(double log10_p) {
+  constexpr double kPlain = 300;
+  if (!(log10_p > kPlain) || std::isinf(log10_p)) {
+    return fmt::format("{:.3g}", p_of_log10(log10_p));
+  }
+  double exponent = std::ceil(log10_p);
+  double digits = std::pow(10, exponent - log10_p);
+  if (digits >= 9.995) {
+    digits = 1;
+    --exponent;
+  }
+  return fmt::format("{:.3g}e-{:.0f}", digits, exponent);
+}
+
+}  // namespace kinflow

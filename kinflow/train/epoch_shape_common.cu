@@ -1,8 +1,0 @@
-// Instance of the kernel of an epoch for CommonShape.
-#include "kinflow/train/epoch_kernel.cuh"
-
-namespace kinflow {
-
-template struct EpochLaunch<CommonShape>;
-
-}  // namespace kinflow

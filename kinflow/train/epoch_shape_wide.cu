@@ -1,8 +1,0 @@
-// Instance of the kernel of an epoch for WideShape.
-#include "kinflow/train/epoch_kernel.cuh"
-
-namespace kinflow {
-
-template struct EpochLaunch<WideShape>;
-
-}  // namespace kinflow
