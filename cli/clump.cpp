@@ -18,6 +18,8 @@
 namespace kinflow::cli {
 namespace {
 
+constexpr double kLeastP1 = 1e-300;
+
 constexpr std::size_t kShownLoci = 20;
 
 struct ClumpGiven {
@@ -123,7 +125,7 @@ void add_clump(CLI::App& app, Console& console) {
   verb->add_option("--bfile", given->bfile, "Prefix of bed, bim and fam files for r2")
       ->required();
   verb->add_option("--p1", options.p1, "Largest p-value of an index variant")
-      ->check(number_in(0, 1));
+      ->check(number_in(kLeastP1, 1));
   verb->add_option("--p2", options.p2, "Members with smaller p-values are listed")
       ->check(number_in(0, 1));
   verb->add_option("--r2", options.r2,

@@ -110,8 +110,14 @@ std::string message_on_count(CLI::App& verb, const std::string& text) {
   const std::string kReceived = "required but received ";
   const auto at = text.find(kReceived);
   if (at == std::string::npos) return message_on_missing_value(verb, name);
-  return fmt::format("{}: expected once, found {} times", name,
-                     text.substr(at + kReceived.size()));
+  const auto found = text.substr(at + kReceived.size());
+  const std::string kAtLeast = "At least ";
+  const auto least = text.find(kAtLeast);
+  if (least != std::string::npos) {
+    return fmt::format("{}: expected {} or more, found {}", name,
+                       before(text.substr(least + kAtLeast.size()), " "), found);
+  }
+  return fmt::format("{}: expected once, found {} times", name, found);
 }
 
 std::string message_on_missing_option(const CLI::App& verb, const std::string& text) {

@@ -105,4 +105,23 @@ std::optional<double> read_date(std::string_view text) {
   return days + *time;
 }
 
+bool is_date_without_hyphens(double number) {
+  constexpr double kEarliest = 19000101, kLatest = 21001231;
+  if (!(number >= kEarliest && number <= kLatest) || number != std::floor(number)) {
+    return false;
+  }
+  const auto digits = static_cast<unsigned>(number);
+  return std::chrono::year_month_day(
+             std::chrono::year(static_cast<int>(digits / 10000)),
+             std::chrono::month(digits / 100 % 100), std::chrono::day(digits % 100))
+      .ok();
+}
+
+bool is_month_without_hyphen(double number) {
+  constexpr double kEarliest = 190001, kLatest = 210012, kMonths = 12;
+  const double month = std::fmod(number, 100);
+  return number >= kEarliest && number <= kLatest && number == std::floor(number) &&
+         month >= 1 && month <= kMonths;
+}
+
 }  // namespace kinflow

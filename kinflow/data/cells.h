@@ -94,5 +94,9 @@ CellKind read_number(std::string_view text, double& value);
 /// (a Z is ignored, other time zones are not understood). Nothing where the text is
 /// none or names a day that does not exist.
 std::optional<double> read_date(std::string_view text);
+/// 20240331, which counts the step to the next month as 70.
+bool is_date_without_hyphens(double number);
+/// 202403, which counts the step to the next year as 89.
+bool is_month_without_hyphen(double number);
 
 }  // namespace kinflow

@@ -10,6 +10,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
+#include "kinflow/data/cells.h"
 
 namespace kinflow {
 namespace {
@@ -122,6 +123,9 @@ std::string look_of_label(const ColumnsView& columns, std::size_t column,
   if (columns.rows < kLeastCountedRows) return "";
   if (is_in_order(columns, column)) return "in the order of the rows";
   if (is_permutation_of_integers(columns, column)) return "one integer for each row";
+  const auto values = values_of(columns, column);
+  if (std::ranges::all_of(values, is_date_without_hyphens)) return "dates";
+  if (std::ranges::all_of(values, is_month_without_hyphen)) return "months";
   if (!block_of_row.empty() && is_constant_in_blocks(columns, column, block_of_row)) {
     return "one value in each group";
   }

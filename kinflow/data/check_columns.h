@@ -52,14 +52,18 @@ inline constexpr std::int64_t kLeastOrderedRows = 100;
 /// density of such columns has no upper bound.
 /// Other functions of one column and nonlinear functions of several are not found.
 /// Takes O(rows columns^2), as one matrix product.
-void check_redundancy(const ColumnsView& columns);
+/// @param known  columns at the beginning that are given and not modelled: they may
+///     follow from each other, and the message calls them by `role`
+void check_redundancy(const ColumnsView& columns, std::size_t known = 0,
+                      const std::string& role = {});
 
 /// Rows from which on a column is not in order by chance.
 inline constexpr std::int64_t kLeastCountedRows = 20;
 
 /// InputError that names the columns which look like labels of rows: in the order of
 /// the rows (numbers of rows, running times, sorted codes), a permutation of
-/// consecutive integers, or with one value in each block.
+/// consecutive integers, dates or months without hyphens, or with one value in each
+/// block.
 /// @param block_of_row  [rows], or empty where there are no blocks
 void check_no_labels(const ColumnsView& columns,
                      const std::vector<std::int64_t>& block_of_row);

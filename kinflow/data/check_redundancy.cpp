@@ -222,11 +222,15 @@ std::vector<Function> monotone_functions(const ColumnsView& columns,
 
 }  // namespace
 
-void check_redundancy(const ColumnsView& columns) {
-  const auto name = [&](std::size_t i) { return in_quotes(columns.names[i]); };
+void check_redundancy(const ColumnsView& columns, std::size_t known,
+                      const std::string& role) {
+  const auto name = [&](std::size_t i) {
+    return in_quotes(columns.names[i]) + (i < known ? " (" + role + ")" : "");
+  };
   std::vector<std::string> found;
   const auto combinations = linear_combinations(columns);
   for (const auto& combination : combinations) {
+    if (combination.column < known) continue;
     std::vector<std::string> others;
     for (const auto other : combination.others) others.push_back(name(other));
     found.push_back(fmt::format("{} is a linear {} of {}", name(combination.column),
@@ -234,6 +238,7 @@ void check_redundancy(const ColumnsView& columns) {
                                 fmt::join(others, ", ")));
   }
   for (const auto& function : monotone_functions(columns, combinations)) {
+    if (function.column < known) continue;
     found.push_back(fmt::format("{} is a monotone function of {}",
                                 name(function.column), name(function.of)));
   }

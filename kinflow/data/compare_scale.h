@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace kinflow {
 
 /// A value is far where it lies this many deviations from the mean.
 inline constexpr double kFarDeviations = 5;
+/// Single values are mistakes or codes where they lie this many deviations away, and so
+/// many times as far as all nearer ones: tails do not.
+inline constexpr double kLoneDeviations = 50, kLoneSteps = 4;
 
 /// What the training rows have in a column.
 struct UsualColumn {
@@ -23,8 +27,12 @@ struct UsualColumn {
 /// What the rows of another table have in it.
 struct ColumnBeside {
   std::int64_t rows = 0;
-  std::int64_t far_rows = 0;           ///< more than kFarDeviations from the usual mean
-  double example = 0;                  ///< the first of them
+  std::int64_t far_rows = 0;   ///< more than kFarDeviations from the usual mean
+  double example = 0;          ///< the first of them
+  std::int64_t lone_rows = 0;  ///< more than kLoneDeviations from the usual mean
+  double lone_example = 0;     ///< the first of them
+  /// The nearest of them, and the farthest of all others, in deviations.
+  double nearest_lone = std::numeric_limits<double>::infinity(), farthest_other = 0;
   double sum = 0, sum_of_squares = 0;  ///< of deviations from the usual mean
 
   void add(const ColumnBeside& more);
@@ -44,7 +52,10 @@ std::vector<std::string> far_columns(const std::vector<ColumnBeside>& columns,
 /// rows, from 20 rows on.
 std::vector<std::string> narrow_columns(const std::vector<ColumnBeside>& columns,
                                         const std::vector<UsualColumn>& usual);
-/// Warnings about both.
+/// The same for each other column that has lone values.
+std::vector<std::string> lone_values(const std::vector<ColumnBeside>& columns,
+                                     const std::vector<UsualColumn>& usual);
+/// Warnings about all three.
 /// @param source  file of the rows
 std::vector<std::string> warnings_on_scale(const std::string& source,
                                            const std::vector<ColumnBeside>& columns,

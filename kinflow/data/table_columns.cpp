@@ -33,16 +33,10 @@ std::string printable_text(const Table& table, std::int64_t row,
           "expected a label of UTF-8 text, found " + in_quotes(text));
 }
 
-// 20240331, which counts the step to the next month as 70.
-bool is_date_without_hyphens(double number) {
-  constexpr double kEarliest = 19000101, kLatest = 21001231;
-  if (!(number >= kEarliest && number <= kLatest) || number != std::floor(number)) {
-    return false;
-  }
-  const auto digits = fmt::format("{:.0f}", number);
-  return read_date(digits.substr(0, 4) + "-" + digits.substr(4, 2) + "-" +
-                   digits.substr(6))
-      .has_value();
+// Whether all are dates without hyphens, or months.
+bool are_dates_without_hyphens(const std::vector<double>& values) {
+  return std::ranges::all_of(values, is_date_without_hyphens) ||
+         std::ranges::all_of(values, is_month_without_hyphen);
 }
 
 std::vector<std::int64_t> all_rows(const Table& table) {
@@ -102,19 +96,21 @@ TimeColumn times(const Table& table, const std::string& column,
                 fmt::format("expected {}, found {}",
                             result.are_dates
                                 ? "a date such as 2024-03-31, as in the rows before"
-                                : "a number or a date such as 2024-03-31",
+                            : result.values.empty()
+                                ? "a number or a date such as 2024-03-31"
+                                : "a number, as in the rows before",
                             in_quotes(cell_text(cell))));
       }
       result.values.push_back(date.value_or(number));
     });
   }
   const auto& values = result.values;
-  if (!result.are_dates && values.size() > 1 &&
-      std::all_of(values.begin(), values.end(), is_date_without_hyphens)) {
+  if (!result.are_dates && values.size() > 1 && are_dates_without_hyphens(values)) {
     fail_at(table, rows.front(), column,
             fmt::format("expected a date such as 2024-03-31, or a number that counts "
-                        "time, found {:.0f}, a date without hyphens",
-                        values.front()));
+                        "time, found {:.0f}, a {} without hyphens",
+                        values.front(),
+                        is_month_without_hyphen(values.front()) ? "month" : "date"));
   }
   return result;
 }

@@ -47,6 +47,17 @@ void match_by_relationship(const RelationshipFile& matrix, std::int64_t observed
   }
 }
 
+void check_roles(const Model& model, const DependenceRequest& request) {
+  for (const auto& [option, column] :
+       {std::pair("--group", request.group), std::pair("--time", request.time)}) {
+    const auto& modelled = model.columns;
+    if (std::find(modelled.begin(), modelled.end(), column) == modelled.end()) continue;
+    throw InputError(
+        fmt::format("{}: expected a column that the model does not describe, found {}",
+                    option, in_quotes(column)));
+  }
+}
+
 }  // namespace
 
 ColumnChoice columns_for(const Model& model, const DependenceRequest& request) {
@@ -69,6 +80,7 @@ MinusNineRule minus_nine_for(const Model& model, std::optional<MinusNine> asked)
 RowLaws make_row_laws(const Model& model, const DependenceRequest& request,
                       RowRelations relations, const std::vector<double>& instead,
                       Logger& logger) {
+  check_roles(model, request);
   if (!relations.times.empty() && instead.empty()) {
     model.dependence.check_times(relations.times_are_dates);
   }

@@ -32,7 +32,8 @@ struct RowLaw {
 using RowLaws = std::vector<RowLaw>;
 
 /// The laws of rows that depend on each other as the members of a model learned it. The
-/// logger gets the notes of the relations.
+/// logger gets the notes of the relations. InputError where a modelled column says how
+/// they depend.
 /// @param request  as LearnedDependence::request_for_new_rows() gives it
 /// @param relations  of the rows; its matrices are used up
 /// @param instead  parameters in place of the learned ones; empty: none

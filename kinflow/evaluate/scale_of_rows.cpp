@@ -26,15 +26,6 @@ std::vector<UsualColumn> usual_columns(const Standardization& standardization,
   return columns;
 }
 
-ColumnsView view_of(const Array& rows) {
-  return {.source = {},
-          .names = {},
-          .rows = rows.size(0),
-          .values = rows.data_ptr<double>(),
-          .row_stride = rows.stride(0),
-          .column_stride = rows.stride(1)};
-}
-
 }  // namespace
 
 ScaleOfRows::ScaleOfRows(const Model& model)
@@ -59,11 +50,11 @@ ScaleOfRows::ScaleOfRows(const Model& model)
 std::vector<ColumnBeside> ScaleOfRows::compare(const TableRows& rows) const {
   // Rows that are to be drawn have a context alone.
   const bool has_data = rows.data.size(1) > 0;
-  auto columns = has_data
-                     ? compare_scale(view_of(of_data_.unbounded(rows.data)), usual_)
-                     : std::vector<ColumnBeside>(usual_.size());
+  auto columns =
+      has_data ? compare_scale(columns_view(of_data_.unbounded(rows.data)), usual_)
+               : std::vector<ColumnBeside>(usual_.size());
   if (!usual_context_.empty() && rows.context.defined()) {
-    const auto more = compare_scale(view_of(rows.context), usual_context_);
+    const auto more = compare_scale(columns_view(rows.context), usual_context_);
     columns.insert(columns.end(), more.begin(), more.end());
   }
   return columns;

@@ -15,6 +15,7 @@
 #include "kinflow/data/compare_scale.h"
 #include "kinflow/data/shared_rows.h"
 #include "kinflow/data/table.h"
+#include "kinflow/fit/row_warnings.h"
 #include "kinflow/flow/standardization.h"
 #include "kinflow/statistics/normal_quantile.h"
 
@@ -100,16 +101,6 @@ void check_other_rows(const DataRequest& request, FitRows& rows) {
       request.valid_table, found.shared, counted(count, "validation row")));
 }
 
-ColumnsView view_of(const Array& rows, const std::vector<std::string>& names,
-                    const std::string& source) {
-  return {.source = source,
-          .names = names,
-          .rows = rows.size(0),
-          .values = rows.data_ptr<double>(),
-          .row_stride = rows.stride(0),
-          .column_stride = rows.stride(1)};
-}
-
 // Rows in other units would choose a wrong flow, and place its latents wrongly.
 void check_scale_of_valid(const DataRequest& request, FitRows& rows) {
   const auto scale = Standardization::from(rows.train.data);
@@ -121,8 +112,8 @@ void check_scale_of_valid(const DataRequest& request, FitRows& rows) {
                      .deviation = scale.deviation[column].item<double>(),
                      .spread_counts = true});
   }
-  const auto columns =
-      compare_scale(view_of(rows.valid.data, rows.columns, request.valid_table), usual);
+  const auto columns = compare_scale(
+      columns_view(rows.valid.data, rows.columns, request.valid_table), usual);
   const auto far = far_columns(columns, usual);
   if (!far.empty()) {
     throw InputError(
@@ -153,10 +144,20 @@ void check_allowed_ties(const DataRequest& request,
   }
 }
 
+// A column that follows from the context has no density given it.
+void check_context_redundancy(const DataRequest& request, const FitRows& rows) {
+  const auto [context, names] = context_of_numbers(rows.train, request.context);
+  if (names.empty()) return;
+  auto all = names;
+  all.insert(all.end(), rows.columns.begin(), rows.columns.end());
+  const auto both = nd::cat({context, rows.train.data}, 1);
+  check_redundancy(columns_view(both, all, request.table), names.size(), "--context");
+}
+
 // Whether a flow can learn the rows of the training table.
 void check_modelled(const DataRequest& request, const FlowOptions& flow,
                     const FitRows& rows) {
-  const auto columns = view_of(rows.train.data, rows.columns, request.table);
+  const auto columns = columns_view(rows.train.data, rows.columns, request.table);
   check_spread(columns);
   if (request.columns.empty()) {
     check_no_labels(columns, rows.train.labels.empty()
@@ -164,21 +165,11 @@ void check_modelled(const DataRequest& request, const FlowOptions& flow,
                                  : number_blocks(rows.train.labels).block_of_row);
   }
   check_redundancy(columns);
+  if (rows.train.context.defined()) check_context_redundancy(request, rows);
   check_ties(columns, {.share = least_tied_share(flow),
                        .allowed = request.allow_ties,
                        .advice = "leave them out (--columns), condition on them "
                                  "(--context), add noise of the size of their steps"});
-}
-
-std::vector<std::string> warnings_about(const FitRows& rows, const Table& table) {
-  std::vector<std::string> warnings;
-  const auto columns = view_of(rows.train.data, rows.columns, table.source());
-  for (const auto& far : far_values(columns)) {
-    const auto row = rows.train.kept_rows[static_cast<std::size_t>(far.row)];
-    warnings.push_back(describe(
-        far, columns, fmt::format("{}:{}", table.source(), table.line_of_row(row))));
-  }
-  return warnings;
 }
 
 // Columns without bounds that are always positive, and of which a normal distribution
@@ -253,7 +244,7 @@ FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow) {
                                  request.table, rows.train.data.size(0)));
   }
   check_modelled(request, flow, rows);
-  rows.warnings = warnings_about(rows, table);
+  rows.warnings = warnings_about_rows(request, rows, table);
   rows.hint = hint_on_positive(rows);
   if (!dependence.time.empty()) check_several_times(rows.train, request);
   if (!dependence.group.empty()) {
@@ -272,10 +263,13 @@ FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow) {
     scored.minus_nine = rows.minus_nine;
     scored.finds_levels = false;
     scored.context_levels = rows.train.context_levels;
-    rows.valid = read_rows(request.valid_table, scored);
+    const auto valid = read_table(request.valid_table);
+    rows.valid = read_rows(valid, scored);
     rows.has_valid_table = true;
     check_other_rows(request, rows);
     check_scale_of_valid(request, rows);
+    const auto more = warnings_about_valid_rows(request, rows, valid);
+    rows.warnings.insert(rows.warnings.end(), more.begin(), more.end());
   }
   return rows;
 }
@@ -290,11 +284,11 @@ void check_row_count(const DataRequest& request, const FitRows& rows) {
 
 void check_training_rows(const DataRequest& request, const FitRows& rows) {
   check_row_count(request, rows);
-  check_spread(view_of(rows.train.data, rows.columns, request.table));
+  check_spread(columns_view(rows.train.data, rows.columns, request.table));
   if (!rows.train.context.defined()) return;
-  check_spread(view_of(rows.train.context,
-                       expanded_names(request.context, rows.train.context_levels),
-                       request.table));
+  check_spread(columns_view(rows.train.context,
+                            expanded_names(request.context, rows.train.context_levels),
+                            request.table));
 }
 
 std::int64_t folds_of(const DataRequest& request, const FitRows& rows) {

@@ -20,6 +20,7 @@
 #include "kinflow/dependence/families.h"
 #include "kinflow/dependence/independent.h"
 #include "kinflow/dependence/per_latent.h"
+#include "kinflow/dependence/relationship.h"
 #include "kinflow/fit/cross_fit.h"
 #include "kinflow/fit/flow_choices.h"
 #include "kinflow/fit/row_flows.h"
@@ -171,13 +172,30 @@ const FitRequest& FoldedTraining::given_request(std::int64_t run) const {
   return given_.at(static_cast<std::size_t>(run));
 }
 
+namespace {
+
+// A relationship between rows that is as good as none.
+bool no_rows_are_related(const Dependence& law) {
+  constexpr double kRelated = 1e-6;  // of eigenvalues around 1
+  const auto* folded = dynamic_cast<const FoldedLatents*>(&law);
+  const auto& inner = folded != nullptr ? folded->inner() : law;
+  if (const auto* families = dynamic_cast<const Families*>(&inner)) {
+    return families->rows_of_largest_component() == 1;
+  }
+  const auto* dense = dynamic_cast<const Relationship*>(&inner);
+  if (dense == nullptr || dense->rank() < dense->rows()) return false;
+  const auto& values = dense->eigenvalues();
+  return (values.amax(0) - values.amin(0)).item<double>() < kRelated;
+}
+
+}  // namespace
+
 void FoldedTraining::describe(Logger& logger) const {
   const auto& first = groups_.of(0, 0);
   const auto& law = folds() == 1 ? *first.dependence().law : *dependence_.law;
   for (const auto& note : notes_) logger.info(note);
   if (!law.description().empty()) logger.info(law.description());
-  const auto* families = dynamic_cast<const Families*>(&law);
-  if (families != nullptr && families->rows_of_largest_component() == 1) {
+  if (no_rows_are_related(law)) {
     logger.warning("no two training rows are related: lambda cannot be learned");
   }
   const auto& group = requests_.front().data.dependence.group;

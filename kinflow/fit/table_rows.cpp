@@ -129,6 +129,33 @@ TableRows read_rows(const std::string& path, const ColumnChoice& choice) {
   return read_rows(read_table(path), choice);
 }
 
+ColumnsView columns_view(const Array& rows, const std::vector<std::string>& names,
+                         const std::string& source) {
+  return {.source = source,
+          .names = names,
+          .rows = rows.size(0),
+          .values = rows.data_ptr<double>(),
+          .row_stride = rows.stride(0),
+          .column_stride = rows.stride(1)};
+}
+
+std::pair<Array, std::vector<std::string>> context_of_numbers(
+    const TableRows& rows, const std::vector<std::string>& columns) {
+  std::vector<std::string> names;
+  std::vector<std::int64_t> places;
+  const auto expanded = expanded_names(columns, rows.context_levels);
+  for (std::size_t i = 0; i < expanded.size(); ++i) {
+    const bool is_number =
+        std::find(columns.begin(), columns.end(), expanded[i]) != columns.end();
+    if (!is_number) continue;
+    names.push_back(expanded[i]);
+    places.push_back(static_cast<std::int64_t>(i));
+  }
+  if (names.empty()) return {};
+  return {rows.context.index_select(1, nd::tensor(places, nd::kLong)).contiguous(),
+          names};
+}
+
 TableRows select_rows(const TableRows& rows, const std::vector<std::int64_t>& chosen) {
   const auto index = nd::tensor(chosen, nd::kLong);
   return {

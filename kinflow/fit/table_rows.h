@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kinflow/array/array.h"
 #include "kinflow/data/categories.h"
+#include "kinflow/data/check_columns.h"
 #include "kinflow/data/column_bounds.h"
 #include "kinflow/data/sample_ids.h"
 #include "kinflow/data/table.h"
@@ -49,6 +51,15 @@ struct ColumnChoice {
 /// those that are not within their bounds among them.
 TableRows read_rows(const Table& table, const ColumnChoice& choice);
 TableRows read_rows(const std::string& path, const ColumnChoice& choice);
+
+/// Rows [n, p] float64 on the CPU as columns.
+/// @param source  file, for messages
+ColumnsView columns_view(const Array& rows, const std::vector<std::string>& names = {},
+                         const std::string& source = {});
+/// The context columns that are numbers: [n, c] and their names.
+/// @param columns  of the context, as they were asked for
+std::pair<Array, std::vector<std::string>> context_of_numbers(
+    const TableRows& rows, const std::vector<std::string>& columns);
 
 /// Some of the rows, in the given order.
 TableRows select_rows(const TableRows& rows, const std::vector<std::int64_t>& chosen);

@@ -241,6 +241,7 @@ void AssociationReader::refuse(const std::string& expected, Column column) const
 }
 
 void AssociationReader::read_p(Association& row) const {
+  constexpr double kSmallestP = 1e-300;
   row.p = number(p_);
   row.log10_p = number(log10_p_);
   if (row.p < 0 || row.p > 1) refuse("a p-value from 0 to 1", p_);
@@ -248,7 +249,8 @@ void AssociationReader::read_p(Association& row) const {
     refuse("-log10 of a p-value, which is not negative,", log10_p_);
   }
   if (std::isnan(row.log10_p)) {
-    row.log10_p = log10_p_of(row.p);
+    row.log10_p =
+        row.p < kSmallestP ? log10_p_of_text(lines_.cells()[*p_]) : log10_p_of(row.p);
     return;
   }
   if (std::isnan(row.p)) {
@@ -256,7 +258,7 @@ void AssociationReader::read_p(Association& row) const {
     return;
   }
   // Tables have three digits or more, and P stays at the smallest number.
-  constexpr double kRoundingOfTables = 0.01, kSmallestP = 1e-300;
+  constexpr double kRoundingOfTables = 0.01;
   if (row.p > kSmallestP && std::abs(log10_p_of(row.p) - row.log10_p) >
                                 kRoundingOfTables * (1 + row.log10_p)) {
     refuse(fmt::format("-log10 of the p-value {:g} beside it", row.p), log10_p_);

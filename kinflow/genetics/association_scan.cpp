@@ -46,16 +46,17 @@ class Benches {
 class Scan {
  public:
   Scan(const Genotypes& genotypes, std::span<const std::int64_t> people, int autosomes,
-       const AssociationTests& tests)
+       const AssociationTests& tests, const std::atomic<bool>* stop)
       : genotypes_(genotypes),
         people_(people.size()),
         sexed_(genotypes, people, autosomes),
-        tests_(tests) {}
+        tests_(tests),
+        stop_(stop) {}
 
   ScannedBlock test(std::span<const std::int64_t> variants) {
     auto bench = benches_.take();
     read(variants, *bench);
-    tests_.test(bench->block, bench->scratch, bench->results);
+    tests_.test(bench->block, bench->scratch, bench->results, stop_);
     ScannedBlock block{variants, {}, {}};
     for (const auto& results : bench->results) {
       block.log10_p.push_back(results.log10_p);
@@ -106,6 +107,7 @@ class Scan {
   std::size_t people_;
   SexedGenotypes sexed_;
   const AssociationTests& tests_;
+  const std::atomic<bool>* stop_;
   Benches benches_;
 };
 
@@ -116,7 +118,7 @@ void scan_variants(const Genotypes& genotypes, std::span<const std::int64_t> peo
                    const AssociationTests& tests, const ScanOptions& options,
                    const std::function<void(const ScannedBlock&)>& take) {
   const BlasInCallingThread one_thread_each;
-  Scan scan(genotypes, people, options.autosomes, tests);
+  Scan scan(genotypes, people, options.autosomes, tests, options.stop);
   std::size_t next = 0;
   map_in_order(
       options.threads,

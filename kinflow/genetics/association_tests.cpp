@@ -136,9 +136,9 @@ class AssociationTests::SetTests {
   }
 
   void test(const double* snps, std::int64_t count, Scratch& scratch,
-            SnpResults& results) const {
+            SnpResults& results, const std::atomic<bool>* stop) const {
     if (score_) score_->test(snps, count, results);
-    if (wald_) wald_->test(snps, count, results);
+    if (wald_) wald_->test(snps, count, results, stop);
     if (single_) {
       single_->test(snps, count, scratch.single);
       merge(scratch.single, results);
@@ -205,13 +205,14 @@ AssociationTests::AssociationTests(const RelationshipEigen& eigen,
 AssociationTests::~AssociationTests() = default;
 
 void AssociationTests::test(const GenotypeBlock& block, Scratch& scratch,
-                            std::vector<SnpResults>& results) const {
+                            std::vector<SnpResults>& results,
+                            const std::atomic<bool>* stop) const {
   const auto count = block.variants();
   scratch.snps.resize(static_cast<std::size_t>(people_ * count));
   rotation_.rotate(block, scratch.rotation, scratch.snps.data());
   results.resize(tests_.size());
   for (std::size_t i = 0; i < tests_.size(); ++i) {
-    tests_[i]->test(scratch.snps.data(), count, scratch, results[i]);
+    tests_[i]->test(scratch.snps.data(), count, scratch, results[i], stop);
   }
 }
 

@@ -1,6 +1,7 @@
 // Tests of SNPs against several sets of traits of the same related people.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -64,8 +65,11 @@ class AssociationTests {
   /// then compute in the calling thread.
   /// A missing genotype is the mean of the others.
   /// @param results  one for each set
+  /// @param stop  Interrupted where it becomes true during Wald tests, of which a block
+  ///     may take long
   void test(const GenotypeBlock& block, Scratch& scratch,
-            std::vector<SnpResults>& results) const;
+            std::vector<SnpResults>& results,
+            const std::atomic<bool>* stop = nullptr) const;
 
  private:
   class SetTests;

@@ -14,6 +14,7 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
+#include "kinflow/data/cells.h"
 #include "kinflow/data/text_lines.h"
 
 namespace kinflow {
@@ -109,6 +110,19 @@ std::string parent(std::string_view cell) {
   return std::string(cell == "0" ? "" : cell);
 }
 
+/// 1 and 2 as plink writes them, or M and F; other numbers and missing values are
+/// unknown.
+int sex_of(const TextLines& lines, std::string_view cell) {
+  if (cell == "1" || cell == "M" || cell == "m") return kMale;
+  if (cell == "2" || cell == "F" || cell == "f") return kFemale;
+  double number = 0;
+  if (read_number(cell, number) == CellKind::text) {
+    lines.fail("expected a sex (1 male, 2 female, 0 unknown), found " +
+               in_quotes(cell));
+  }
+  return kUnknownSex;
+}
+
 /// @param columns  of the line before; 0: this is the first
 Person person_in(const TextLines& lines, std::size_t& columns) {
   const auto [cells, count] = cells_of(lines);
@@ -138,9 +152,7 @@ Person person_in(const TextLines& lines, std::size_t& columns) {
   return {.id = sample_id(family, individual),
           .father = parent(father),
           .mother = parent(mother),
-          .sex = sex == "1"   ? kMale
-                 : sex == "2" ? kFemale
-                              : kUnknownSex};
+          .sex = sex_of(lines, sex)};
 }
 
 bool is_everyone_in_order(std::span<const std::int64_t> people, std::size_t count) {

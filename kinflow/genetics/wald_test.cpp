@@ -26,6 +26,10 @@ void set_missing(SnpResults& results, std::int64_t snp, std::int64_t traits) {
   }
 }
 
+void check_stop(const std::atomic<bool>* stop) {
+  if (stop != nullptr && *stop) throw Interrupted("interrupted between two variants");
+}
+
 /// True where covariates leave nothing of the SNP, in unweighted squares.
 class CovariateSpace {
  public:
@@ -79,9 +83,10 @@ class WaldTest::OneTrait {
   }
 
   void test(const double* snps, std::int64_t count, const CovariateSpace& covariates,
-            SnpResults& results) const {
+            SnpResults& results, const std::atomic<bool>* stop) const {
     Scratch scratch;
     for (std::int64_t first = 0; first < count; first += kBlock) {
+      check_stop(stop);
       const auto size = std::min(kBlock, count - first);
       const double* block = snps + first * data_.rows;
       multiply(block, size, scratch);
@@ -283,13 +288,14 @@ WaldTest::WaldTest(const MixedModelData& data, const MixedModelFit& null,
 
 WaldTest::~WaldTest() = default;
 
-void WaldTest::test(const double* snps, std::int64_t count, SnpResults& results) const {
+void WaldTest::test(const double* snps, std::int64_t count, SnpResults& results,
+                    const std::atomic<bool>* stop) const {
   results.resize(count, data_.trait_count());
   if (!one_trait_) {
-    test_several(snps, count, results);
+    test_several(snps, count, results, stop);
     return;
   }
-  one_trait_->test(snps, count, CovariateSpace(data_), results);
+  one_trait_->test(snps, count, CovariateSpace(data_), results, stop);
 }
 
 namespace {
@@ -319,14 +325,15 @@ double chi_square_of(const VarianceLikelihood::SnpEffect& effect) {
 
 }  // namespace
 
-void WaldTest::test_several(const double* snps, std::int64_t count,
-                            SnpResults& results) const {
+void WaldTest::test_several(const double* snps, std::int64_t count, SnpResults& results,
+                            const std::atomic<bool>* stop) const {
   constexpr MixedModelOptions kRefinement{.iterations = 100, .least_gain = 1e-9};
   const auto d = data_.trait_count();
   const auto degrees = static_cast<int>(d);
   const CovariateSpace covariates(data_);
   VarianceLikelihood likelihood(data_, LikelihoodKind::restricted);
   for (std::int64_t s = 0; s < count; ++s) {
+    check_stop(stop);
     const double* snp = snps + s * data_.rows;
     if (covariates.determines(snp)) {
       set_missing(results, s, d);

@@ -1,6 +1,7 @@
 // Wald tests that estimate the variances anew with every SNP in the model.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -35,12 +36,15 @@ class WaldTest {
 
   /// @param snps  U'X [rows x count], column-major
   /// The chi-square of one trait is its F statistic.
-  void test(const double* snps, std::int64_t count, SnpResults& results) const;
+  /// @param stop  Interrupted where it becomes true
+  void test(const double* snps, std::int64_t count, SnpResults& results,
+            const std::atomic<bool>* stop = nullptr) const;
 
  private:
   class OneTrait;
 
-  void test_several(const double* snps, std::int64_t count, SnpResults& results) const;
+  void test_several(const double* snps, std::int64_t count, SnpResults& results,
+                    const std::atomic<bool>* stop) const;
 
   const MixedModelData& data_;
   TraitVariances start_;

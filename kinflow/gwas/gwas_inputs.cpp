@@ -317,7 +317,10 @@ void GwasInputs::find_sex() {
     sum += sex;
     ++known;
   }
-  if (known == 0) return;
+  // In a study of one sex it explains nothing.
+  const bool has_both = std::ranges::count(values, double{kMale}) > 0 &&
+                        std::ranges::count(values, double{kFemale}) > 0;
+  if (!has_both) return;
   // At X their genotypes are missing.
   std::replace(values.begin(), values.end(), double{kUnknownSex}, sum / known);
   const NamedColumns sex{{"sex"}, std::move(values)};

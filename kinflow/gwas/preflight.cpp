@@ -9,6 +9,8 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <set>
+#include <span>
 
 #include "kinflow/core/blas_threads.h"
 #include "kinflow/core/clock.h"
@@ -80,7 +82,50 @@ void warn_of_traits(const GwasInputs& inputs, const TraitCorrelations& together,
   }
 }
 
-/// Tells of calls of X, Y and MT that are not used as they are.
+/// Columns with few values are categories, whose codes lie where they lie.
+bool has_many_values(std::span<const double> values) {
+  constexpr std::size_t kFew = 10;
+  std::set<double> seen;
+  for (const double value : values) {
+    seen.insert(value);
+    if (seen.size() > kFew) return true;
+  }
+  return false;
+}
+
+void warn_of_covariates(const GwasInputs& inputs, TestKind test, Logger& logger) {
+  const auto& covariates = inputs.people().covariates;
+  const auto people = static_cast<std::size_t>(inputs.count());
+  for (std::size_t i = 0; i < covariates.names.size(); ++i) {
+    const auto values = std::span(covariates.values).subspan(i * people, people);
+    if (!has_many_values(values)) continue;
+    const ColumnsView column{.source = inputs.data().covariates.path,
+                             .names = {covariates.names[i]},
+                             .rows = inputs.count(),
+                             .values = values.data(),
+                             .row_stride = 1,
+                             .column_stride = 1};
+    for (const auto& far : far_values(column)) {
+      const auto& id = inputs.ids()[static_cast<std::size_t>(far.row)];
+      logger.warning(
+          describe(far, column, fmt::format("{}: {}", column.source, in_quotes(id))));
+    }
+  }
+  // Variances at their maximum of the likelihood do not count the columns that were
+  // estimated, so that statistics are larger by this factor.
+  constexpr double kMuchInflation = 1.05;
+  const auto left =
+      static_cast<double>(people) - static_cast<double>(covariates.names.size() + 1);
+  const double inflation = static_cast<double>(people) / std::max(left, 1.0);
+  if (test != TestKind::score || inflation < kMuchInflation) return;
+  logger.warning(fmt::format(
+      "{} for {} people: statistics of the score test come out {:.2f} times too large "
+      "under the null, and p-values too small; fewer columns, or --test wald, whose "
+      "variances count them",
+      counted(covariates.names.size(), "covariate column"), people, inflation));
+}
+
+/// Warns of calls of X, Y and MT that are not used as they are.
 void warn_of_haploid_calls(const GwasInputs& inputs, Logger& logger) {
   const auto& calls = inputs.haploid_calls();
   const auto warn_of = [&](std::int64_t count, const std::string& what) {
@@ -193,6 +238,7 @@ void report_before(const GwasRequest& request, const GwasInputs& inputs,
         others.removed, others.filter));
   }
   warn_of_traits(inputs, together, logger);
+  warn_of_covariates(inputs, request.test, logger);
   warn_of_shapes(inputs, request.transform, logger);
   warn_of_haploid_calls(inputs, logger);
   logger.info(fmt::format(

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numbers>
 
@@ -15,6 +16,20 @@ double log10_p_of_log(double log_p) {
 }
 
 double log10_p_of(double p) { return p >= 1 ? 0 : -std::log10(p); }
+
+double log10_p_of_text(std::string_view text) {
+  double value = 0;
+  int exponent = 0;
+  const auto end = text.find_first_of("eE");
+  if (end != text.npos) {
+    const auto digits = text.substr(end + 1);
+    std::from_chars(digits.data() + (digits.starts_with('+') ? 1 : 0),
+                    digits.data() + digits.size(), exponent);
+    text = text.substr(0, end);
+  }
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return std::max(0.0, -std::log10(value) - exponent);
+}
 
 double p_of_log10(double log10_p) { return std::pow(10, -log10_p); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace kinflow {
 
@@ -9,6 +10,9 @@ namespace kinflow {
 double log10_p_of_log(double log_p);
 /// -log10 p; infinity for 0.
 double log10_p_of(double p);
+/// The same of a p-value as text, also of one below the smallest number ("3.2e-1234").
+/// @param text  a number
+double log10_p_of_text(std::string_view text);
 /// The p-value; 0 where it is below the smallest number, about 1e-324.
 double p_of_log10(double log10_p);
 

@@ -1,6 +1,8 @@
 // X, Y, MT, contigs and files of other tools through the real binary.
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "gwas_cohort.h"
 #include "kinflow/data/read_relationship.h"
 
@@ -110,6 +112,73 @@ class GwasChromosomes : public testing::Test {
 };
 
 constexpr std::int8_t kNone = kMissingGenotype;
+
+TEST_F(GwasChromosomes, OfOneSexHaveNoSexAsCovariate) {
+  auto content = content_;
+  for (auto& person : content.people) person.sex = kFemale;
+  const auto women = write_bed(folder_, "women", content);
+  const auto outcome = run(gwas(women));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err.find("as one more covariate"), std::string::npos)
+      << outcome.err;
+  EXPECT_GT(rows(women, "X").size(), 0U);
+}
+
+TEST_F(GwasChromosomes, SexIsReadAsALetterToo) {
+  const auto numbers = write_bed(folder_, "numbers", content_);
+  const auto letters = write_bed(folder_, "letters", content_);
+  const auto with_sex = [&](const std::function<std::string(int)>& text) {
+    std::string fam;
+    for (const auto& person : content_.people) {
+      fam += fmt::format("{} {} 0 0 {} -9\n", person.id.family, person.id.individual,
+                         text(person.sex));
+    }
+    folder_.write("letters.fam", fam);
+  };
+  with_sex([](int sex) { return sex == kMale ? "M" : sex == kFemale ? "f" : "NA"; });
+  run_well(gwas(numbers));
+  run_well(gwas(letters));
+  const auto found = rows(letters, "X"), expected = rows(numbers, "X");
+  ASSERT_EQ(found.size(), expected.size());
+  ASSERT_GT(found.size(), 0U);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].people, expected[i].people);
+    EXPECT_EQ(found[i].effects, expected[i].effects);
+  }
+  with_sex([](int) { return "male"; });
+  expect_refusal(folder_, gwas(letters),
+                 {"letters.fam:1: expected a sex (1 male, 2 female, 0 unknown), found "
+                  "'male'"});
+}
+
+TEST_F(GwasChromosomes, ManyCovariatesAndCodesAmongThemAreSaid) {
+  const auto bfile = write_bed(folder_, "own", content_);
+  const auto outcome_with = [&](int columns, const Arguments& more = {}) {
+    Random random(5);
+    std::string covar = "FID\tIID", line;
+    for (int j = 0; j < columns; ++j) covar += fmt::format("\tc{}", j);
+    covar += "\n";
+    for (std::size_t i = 0; i < content_.people.size(); ++i) {
+      const auto& id = content_.people[i].id;
+      covar += id.family + "\t" + id.individual;
+      for (int j = 0; j < columns; ++j) {
+        covar += fmt::format("\t{}", i == 7 && j == 0 ? 9999 : random.normal());
+      }
+      covar += "\n";
+    }
+    return run(
+        gwas(bfile, Arguments{"--covar", folder_.write("many.tsv", covar)} + more));
+  };
+  const std::string inflated = "of the score test come out 1.12 times too large";
+  outcome_ = outcome_with(12);
+  EXPECT_EQ(outcome_.exit_code, 0) << outcome_.err;
+  expect_warned("12 covariate columns for 120 people");
+  expect_warned(inflated);
+  expect_warned("column 'c0': 9999 lies far from all other values");
+  for (const auto& outcome : {outcome_with(3), outcome_with(12, {"--test", "wald"})}) {
+    EXPECT_EQ(outcome.err.find("times too large"), std::string::npos) << outcome.err;
+  }
+}
 
 TEST_F(GwasChromosomes, HeterozygousMalesOfXAreMissingAndCounted) {
   expect_tests_of("X", [&](std::size_t i, std::int8_t count) {

@@ -77,7 +77,7 @@ TEST(ReproduceStocks, BeginsAnewWhereItIsAskedTo) {
   expect_refusal(folder, study("MA-V"), {out, "expected a new folder or this study"});
   const auto report = run_well(study("MA-V", kOverwrite));
   EXPECT_NE(report.find("MA-V"), std::string::npos) << report;
-  EXPECT_EQ(content_of(out + "/stocks.md"), report);
+  EXPECT_EQ(content_of(out + "/stocks.md"), as_section("stocks", report));
   EXPECT_EQ(content_of(out + "/notes.txt"), "mine\n");
   EXPECT_FALSE(std::filesystem::exists(out + "/sets/old.json"));
 }
@@ -94,7 +94,7 @@ TEST(ReproduceStocks, ReportsScoresTestsAndTheCutsInTime) {
         "| kinflow: `--group pair`, default", "difference (nats)"}) {
     EXPECT_NE(report.find(text), std::string::npos) << text << "\n" << report;
   }
-  EXPECT_EQ(content_of(out + "/stocks.md"), report);
+  EXPECT_EQ(content_of(out + "/stocks.md"), as_section("stocks", report));
   const auto scores = content_of(out + "/scores.csv");
   EXPECT_NE(scores.find("stocks-4001,\"pair: default, mixture of 4\",8,"),
             std::string::npos)

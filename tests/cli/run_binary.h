@@ -120,6 +120,11 @@ inline std::string run_well(const Arguments& arguments) {
   return outcome.out;
 }
 
+/// What a study writes of the report that it prints.
+inline std::string as_section(const std::string& name, const std::string& report) {
+  return "<!-- begin " + name + " -->\n" + report + "<!-- end " + name + " -->\n";
+}
+
 /// Every file below a folder with its content; folders have none.
 inline std::map<std::string, std::string> content_below(const std::string& folder) {
   std::map<std::string, std::string> files;

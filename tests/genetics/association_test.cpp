@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -83,6 +84,20 @@ TEST(WaldTest, RefitsTheVariancesWithTheSnp) {
       EXPECT_NEAR(results.standard_errors[static_cast<std::size_t>(s)],
                   std::sqrt(dense.last_covariance()[0]), 1e-5);
     }
+  }
+}
+
+TEST(WaldTest, StopsBetweenTwoVariants) {
+  const std::atomic<bool> stop = true, go_on = false;
+  for (const std::int64_t traits : {1, 2}) {
+    const auto problem = simulate_mixed_model(60, traits, 1, 3, 0.5, 11);
+    const auto null = fit_mixed_model(problem.data, LikelihoodKind::full);
+    const WaldTest test(problem.data, null);
+    SnpResults results;
+    EXPECT_THROW(test.test(problem.rotated_snps.data(), 3, results, &stop),
+                 Interrupted);
+    test.test(problem.rotated_snps.data(), 3, results, &go_on);
+    EXPECT_TRUE(std::isfinite(results.log10_p[2]));
   }
 }
 

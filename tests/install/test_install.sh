@@ -13,6 +13,7 @@ cmake -S "$1/examples" -B "$place/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
 cd "$place"
 awk 'BEGIN {
   srand(1)
+  OFS = ","
   print "a,b,person"
   for (person = 1; person <= 40; ++person) {
     shared = rand()

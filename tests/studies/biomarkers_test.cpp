@@ -150,7 +150,8 @@ TEST_F(Biomarkers, StudyReportsEverySourceAndGoesOnFromItsFolder) {
         "lambda: one table, cross-fitted |"}) {
     EXPECT_NE(report.markdown.find(text), std::string::npos) << text;
   }
-  EXPECT_EQ(content_of(options.directory + "/biomarkers.md"), report.markdown);
+  EXPECT_NE(content_of(options.directory + "/biomarkers.md").find(report.markdown),
+            std::string::npos);
   const auto scores = content_of(options.directory + "/scores.csv");
   EXPECT_NE(scores.find("biomarkers-4001,\"SNPs: grid (pairs)\",12,"),
             std::string::npos)

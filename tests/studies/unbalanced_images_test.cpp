@@ -100,7 +100,8 @@ TEST(UnbalancedImages, AStudyThatWasStoppedGoesOn) {
                            "| adjusted |", "| balanced images |", "mean rho"}) {
     EXPECT_NE(report.markdown.find(text), std::string::npos) << text;
   }
-  EXPECT_EQ(content_of(folder.path("study/unbalanced-images.md")), report.markdown);
+  EXPECT_NE(content_of(folder.path("study/unbalanced-images.md")).find(report.markdown),
+            std::string::npos);
   const auto scores = content_of(folder.path("study/scores.csv"));
   EXPECT_NE(scores.find("\n4001,"), std::string::npos) << scores;
   for (const auto& picture : report.pictures) {
