@@ -234,7 +234,8 @@ void check_ties(const ColumnsView& columns, const TieRule& rule) {
 }
 
 void check_no_labels(const ColumnsView& columns,
-                     const std::vector<std::int64_t>& block_of_row) {
+                     const std::vector<std::int64_t>& block_of_row,
+                     const std::string& option) {
   std::vector<std::string> found, others;
   for (std::size_t i = 0; i < columns.names.size(); ++i) {
     const auto look = look_of_label(columns, i, block_of_row);
@@ -251,8 +252,8 @@ void check_no_labels(const ColumnsView& columns,
       "{}: expected measurements, found what looks like labels of rows: {}; name the "
       "columns to model{}",
       columns.source, fmt::join(found, ", "),
-      is_short ? fmt::format(": --columns {}", fmt::join(others, ","))
-               : " with --columns"));
+      is_short ? fmt::format(": {} {}", option, fmt::join(others, ","))
+               : " with " + option));
 }
 
 std::vector<FarValue> far_values(const ColumnsView& columns) {

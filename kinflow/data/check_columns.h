@@ -65,8 +65,10 @@ inline constexpr std::int64_t kLeastCountedRows = 20;
 /// consecutive integers, dates or months without hyphens, or with one value in each
 /// block.
 /// @param block_of_row  [rows], or empty where there are no blocks
+/// @param option  that names the columns to take, for the message
 void check_no_labels(const ColumnsView& columns,
-                     const std::vector<std::int64_t>& block_of_row);
+                     const std::vector<std::int64_t>& block_of_row,
+                     const std::string& option = "--columns");
 
 /// A value that lies apart from all others of its column.
 struct FarValue {

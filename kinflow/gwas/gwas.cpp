@@ -210,6 +210,7 @@ class Study {
     check_names();
     check_tied_traits(inputs_, request_.transform);
     if (is_adjusted() && !inputs_.relationship_is_computed()) make_flow_relationship();
+    check_no_labels_are_traits(inputs_);
     if (has_flow()) check_flow_traits(request_, inputs_);
     const auto check = [&](const TraitSet& set) {
       check_traits_and_covariates(

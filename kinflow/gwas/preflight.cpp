@@ -176,6 +176,8 @@ GwasNeeds estimate_needs(const GwasRequest& request, const GwasInputs& inputs) {
   // Seconds of a Wald test for each person and pair of traits, beside products of 5e10
   // a second.
   constexpr double kWald = 1.1e-8 * 5e10;
+  // Columns of covariates from which on they decide its time.
+  constexpr double kManyCovariates = 9;
   constexpr double kBytesOfGenotype = 11;  // of a block, with all that is made of it
   constexpr double kBytesOfVariant = 150;  // its names and p-values
   const auto n = static_cast<double>(inputs.count());
@@ -203,7 +205,9 @@ GwasNeeds estimate_needs(const GwasRequest& request, const GwasInputs& inputs) {
     needs.seconds += n * n * variants / single / threads;
   }
   if (request.test == TestKind::wald) {
-    needs.seconds += kWald * n * traits * traits * tested / full / threads;
+    const auto columns = static_cast<double>(inputs.people().covariates.names.size());
+    needs.seconds += kWald * n * traits * traits * tested / full / threads *
+                     (1 + std::pow(columns / kManyCovariates, 2.5));
   }
   return needs;
 }

@@ -2,6 +2,7 @@
 #include "kinflow/gwas/trait_sets.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "kinflow/core/blas_threads.h"
@@ -31,6 +32,18 @@ ColumnsView traits_as_read(const GwasInputs& inputs) {
           .values = traits.values.data(),
           .row_stride = 1,
           .column_stride = inputs.count()};
+}
+
+void check_no_labels_are_traits(const GwasInputs& inputs) {
+  if (!inputs.data().traits.columns.empty()) return;
+  const auto all = traits_as_read(inputs);
+  for (std::size_t i = 0; i < all.names.size(); ++i) {
+    auto one = all;
+    one.names = {all.names[i]};
+    one.values += static_cast<std::int64_t>(i) * all.column_stride;
+    const std::set<double> distinct(one.values, one.values + one.rows);
+    if (std::ssize(distinct) == one.rows) check_no_labels(one, {}, "--pheno-name");
+  }
 }
 
 void check_flow_traits(const GwasRequest& request, const GwasInputs& inputs) {

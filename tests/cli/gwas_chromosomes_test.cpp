@@ -151,6 +151,21 @@ TEST_F(GwasChromosomes, SexIsReadAsALetterToo) {
                   "'male'"});
 }
 
+TEST_F(GwasChromosomes, RunningNumbersAreNoTraitsUnlessNamed) {
+  const auto bfile = write_bed(folder_, "own", content_);
+  std::string pheno = "FID\tIID\trow\ty\n";
+  Random random(3);
+  for (std::size_t i = 0; i < content_.people.size(); ++i) {
+    const auto& id = content_.people[i].id;
+    pheno +=
+        fmt::format("{}\t{}\t{}\t{}\n", id.family, id.individual, i, random.normal());
+  }
+  folder_.write("p.tsv", pheno);
+  expect_refusal(folder_, gwas(bfile),
+                 {"what looks like labels of rows: 'row'", "with --pheno-name"});
+  run_well(gwas(bfile, {"--pheno-name", "row,y"}));
+}
+
 TEST_F(GwasChromosomes, ManyCovariatesAndCodesAmongThemAreSaid) {
   const auto bfile = write_bed(folder_, "own", content_);
   const auto outcome_with = [&](int columns, const Arguments& more = {}) {
