@@ -7,7 +7,7 @@ PACKAGES := g++ cmake ninja-build ccache libopenblas-dev liblapacke-dev libcli11
             nlohmann-json3-dev libfmt-dev libpng-dev libjpeg-dev libgtest-dev zlib1g-dev
 
 .PHONY: demo test build tool configure setup test-sanitize test-threads fuzz \
-        check-all bench bench-peers format check-format clean
+        check-all bench bench-peers format check-format docs clean
 
 ## Simulate dependent data, fit it with and without the dependence, draw the picture.
 demo: tool
@@ -82,6 +82,13 @@ $(PEERS)/installed: benchmarks/peers/requirements.txt | setup
 	python3 -m venv $(PEERS)
 	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
+
+## API pages of the public headers, in build/docs/html; a warning is an error.
+docs:
+	@cmake/setup.sh cmake doxygen
+	@mkdir -p build/docs
+	KINFLOW_HEADERS="$$(cmake -P cmake/PublicHeaders.cmake)" doxygen docs/Doxyfile
+	@echo build/docs/html/index.html
 
 SOURCES = git ls-files '*.h' '*.cpp' '*.cu' '*.cuh'
 format:

@@ -8,7 +8,7 @@ namespace kinflow {
 
 /// The caller's mistake: a file, an option or a value. The message is one line that
 /// says where, what was expected and what came; what cannot be printed in it, as bytes
-/// of somebody's file, stands there as \x1f. The command line exits with 2.
+/// of somebody's file, stands there as `\x1f`. The command line exits with 2.
 class InputError : public std::runtime_error {
  public:
   explicit InputError(const std::string& message);

@@ -28,9 +28,9 @@ SampleId sample_id(std::string_view family, std::string_view individual);
 
 /// Reads a file with one sample a line: one column (individual) or more (family,
 /// individual, and others that are ignored, as in a .fam file), separated by blanks,
-/// tabs or commas. A first line that starts with #FID, #IID, FID or IID is a header and
-/// says what the first column is. InputError for lines of another width than the first,
-/// for ids that are no printable UTF-8, and for an id that occurs twice.
+/// tabs or commas. A first line that starts with `#FID`, `#IID`, FID or IID is a header
+/// and says what the first column is. InputError for lines of another width than the
+/// first, for ids that are no printable UTF-8, and for an id that occurs twice.
 std::vector<SampleId> read_sample_ids(const std::string& path);
 std::vector<SampleId> read_sample_ids(TextLines& lines);
 
@@ -44,7 +44,9 @@ std::string sample_id_lines(const std::vector<SampleId>& ids);
 
 }  // namespace kinflow
 
+/// @cond
 template <>
 struct std::hash<kinflow::SampleId> {
   std::size_t operator()(const kinflow::SampleId& id) const;
 };
+/// @endcond

@@ -68,8 +68,9 @@ void warn_of_traits(const GwasInputs& inputs, const TraitCorrelations& together,
         together.condition));
   }
   const auto columns = traits_as_read(inputs);
+  const auto ids = inputs.ids();
   for (const auto& far : far_values(columns)) {
-    const auto& id = inputs.ids()[static_cast<std::size_t>(far.row)];
+    const auto& id = ids[static_cast<std::size_t>(far.row)];
     logger.warning(
         describe(far, columns, fmt::format("{}: {}", columns.source, in_quotes(id))));
   }
@@ -96,6 +97,7 @@ bool has_many_values(std::span<const double> values) {
 void warn_of_covariates(const GwasInputs& inputs, TestKind test, Logger& logger) {
   const auto& covariates = inputs.people().covariates;
   const auto people = static_cast<std::size_t>(inputs.count());
+  const auto ids = inputs.ids();
   for (std::size_t i = 0; i < covariates.names.size(); ++i) {
     const auto values = std::span(covariates.values).subspan(i * people, people);
     if (!has_many_values(values)) continue;
@@ -106,7 +108,7 @@ void warn_of_covariates(const GwasInputs& inputs, TestKind test, Logger& logger)
                              .row_stride = 1,
                              .column_stride = 1};
     for (const auto& far : far_values(column)) {
-      const auto& id = inputs.ids()[static_cast<std::size_t>(far.row)];
+      const auto& id = ids[static_cast<std::size_t>(far.row)];
       logger.warning(
           describe(far, column, fmt::format("{}: {}", column.source, in_quotes(id))));
     }

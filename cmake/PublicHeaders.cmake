@@ -1,0 +1,21 @@
+# The public face: kinflow/kinflow.h and the headers that it reaches, relative to the
+# sources. As a script (cmake -P) it prints them.
+cmake_minimum_required(VERSION 3.23)
+
+get_filename_component(sources ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
+set(reached kinflow/kinflow.h)
+set(KINFLOW_PUBLIC_HEADERS "")
+while(reached)
+  list(POP_FRONT reached header)
+  if(header IN_LIST KINFLOW_PUBLIC_HEADERS)
+    continue()
+  endif()
+  list(APPEND KINFLOW_PUBLIC_HEADERS ${header})
+  file(STRINGS ${sources}/${header} includes REGEX "^#include \"kinflow/")
+  list(TRANSFORM includes REPLACE "^#include \"([^\"]+)\".*$" "\\1")
+  list(APPEND reached ${includes})
+endwhile()
+if(CMAKE_SCRIPT_MODE_FILE)
+  list(JOIN KINFLOW_PUBLIC_HEADERS " " text)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${text}")
+endif()
