@@ -84,19 +84,22 @@ $(PEERS)/installed: benchmarks/peers/requirements.txt | setup
 	@touch $@
 
 ## API pages of the public headers, in build/docs/html; a warning is an error.
-docs:
-	@cmake/setup.sh cmake doxygen
+docs: setup
+	@cmake/setup.sh doxygen
 	@mkdir -p build/docs
 	KINFLOW_HEADERS="$$(cmake -P cmake/PublicHeaders.cmake)" doxygen docs/Doxyfile
 	@echo build/docs/html/index.html
 
-SOURCES = git ls-files '*.h' '*.cpp' '*.cu' '*.cuh'
+# Other versions format in other ways.
+CLANG_FORMAT ?= clang-format-14
+SOURCES = set -o pipefail; git ls-files '*.h' '*.cpp' '*.cu' '*.cuh'
+format check-format: SHELL := /bin/bash
 format:
-	$(SOURCES) | xargs clang-format -i
+	$(SOURCES) | xargs -r $(CLANG_FORMAT) -i
 
-check-format:
-	@cmake/setup.sh clang-format
-	@$(SOURCES) | xargs clang-format --dry-run --Werror
+check-format: setup
+	@cmake/setup.sh $(CLANG_FORMAT)
+	$(SOURCES) | xargs -r $(CLANG_FORMAT) --dry-run --Werror
 
 clean:
 	rm -rf build

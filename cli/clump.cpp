@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "genotype_options.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/error.h"
 #include "kinflow/report/text_table.h"
@@ -17,8 +18,6 @@
 
 namespace kinflow::cli {
 namespace {
-
-constexpr double kLeastP1 = 1e-300;
 
 constexpr std::size_t kShownLoci = 20;
 
@@ -124,15 +123,7 @@ void add_clump(CLI::App& app, Console& console) {
       ->required();
   verb->add_option("--bfile", given->bfile, "Prefix of bed, bim and fam files for r2")
       ->required();
-  verb->add_option("--p1", options.p1, "Largest p-value of an index variant")
-      ->check(number_in(kLeastP1, 1));
-  verb->add_option("--p2", options.p2, "Members with smaller p-values are listed")
-      ->check(number_in(0, 1));
-  verb->add_option("--r2", options.r2,
-                   "Members have a larger r2 with the index variant")
-      ->check(number_in(0, 1));
-  verb->add_option("--kb", options.kb, "Members are closer to the index variant")
-      ->check(number_in(0, 1e7));
+  add_locus_options(*verb, options);
   verb->add_option("--snp-field", given->fields.id,
                    "Column of variant ids (default: ID, SNP or rs)");
   verb->add_option(

@@ -66,6 +66,18 @@ void add_genotype_options(CLI::App& verb, GenotypeGiven& given) {
                 "Frequencies of everyone, not of people without parents in the .fam");
 }
 
+void add_locus_options(CLI::App& verb, ClumpOptions& options) {
+  constexpr double kLeast = 1e-300, kLargestR2 = 0.999999, kLeastKb = 0.001;
+  verb.add_option("--p1", options.p1, "Largest p-value of the index variant of a locus")
+      ->check(number_in(kLeast, 1));
+  verb.add_option("--p2", options.p2, "Members with smaller p-values are listed")
+      ->check(number_in(kLeast, 1));
+  verb.add_option("--r2", options.r2, "Members have a larger r2 with the index variant")
+      ->check(number_in(0, kLargestR2));
+  verb.add_option("--kb", options.kb, "Members are closer to the index variant")
+      ->check(number_in(kLeastKb, 1e7));
+}
+
 std::string filter_table(const Chosen& people, const Chosen& variants,
                          const std::string& heading) {
   TextTable table({{heading, Align::kLeft}, {"removed"}, {"left"}});

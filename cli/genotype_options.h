@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kinflow/genetics/clump.h"
 #include "kinflow/genetics/genotypes.h"
 #include "kinflow/genetics/variant_filters.h"
 
@@ -24,6 +25,9 @@ struct GenotypeGiven {
   std::vector<std::string> inputs() const;
 };
 void add_genotype_options(CLI::App& verb, GenotypeGiven& given);
+
+/// --p1, --p2, --r2 and --kb.
+void add_locus_options(CLI::App& verb, ClumpOptions& options);
 
 /// A table of what every filter removed and left, for the terminal.
 std::string filter_table(const Chosen& people, const Chosen& variants,

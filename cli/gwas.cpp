@@ -142,15 +142,7 @@ void add_test_options(CLI::App& verb, GwasGiven& given) {
   verb.add_flag(
       "--single", request.single,
       "Also test every trait by itself, rank-normal, with PREFIX.single files");
-  verb.add_option("--p1", request.clump.p1, "Largest p-value of a locus")
-      ->check(number_in(0, 1));
-  verb.add_option("--p2", request.clump.p2, "Members of loci have smaller p-values")
-      ->check(number_in(0, 1));
-  verb.add_option("--r2", request.clump.r2,
-                  "Members of a locus have a larger r2 with its index variant")
-      ->check(number_in(0, 1));
-  verb.add_option("--kb", request.clump.kb, "and are closer to it")
-      ->check(number_in(0, 1e7));
+  add_locus_options(verb, request.clump);
   verb.add_flag("--gz", request.zipped, "Write PREFIX.assoc.tsv.gz");
 }
 

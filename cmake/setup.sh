@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the named Debian packages that are missing and checks that BLAS is OpenBLAS.
 set -eu
+PATH=$PATH:/usr/sbin:/sbin # ldconfig
 
 missing=""
 for package in "$@"; do

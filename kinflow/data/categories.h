@@ -34,6 +34,7 @@ std::vector<double> indicators(const Table& table, const std::string& column,
                                const std::vector<std::int64_t>& rows);
 
 /// The columns of numbers that given ones become: "age", "region=north", ...
+/// Those that were numbers keep their names.
 std::vector<std::string> expanded_names(const std::vector<std::string>& columns,
                                         const CategoryLevels& levels);
 

@@ -71,12 +71,12 @@ double quantile(std::vector<double>& values, double share) {
   return *place;
 }
 
-bool is_in_order(const ColumnsView& columns, std::size_t column) {
+bool is_in_order(const ColumnsView& columns, std::size_t column, bool takes_ties) {
   bool rises = true, falls = true;
   for (std::int64_t row = 1; row < columns.rows && (rises || falls); ++row) {
     const double step = columns.at(row, column) - columns.at(row - 1, column);
-    rises = rises && step >= 0;
-    falls = falls && step <= 0;
+    rises = rises && (step > 0 || (takes_ties && step == 0));
+    falls = falls && (step < 0 || (takes_ties && step == 0));
   }
   return rises || falls;
 }
@@ -119,9 +119,12 @@ bool is_constant_in_blocks(const ColumnsView& columns, std::size_t column,
 }
 
 std::string look_of_label(const ColumnsView& columns, std::size_t column,
-                          const std::vector<std::int64_t>& block_of_row) {
+                          const LabelRule& rule) {
+  const auto& block_of_row = rule.block_of_row;
   if (columns.rows < kLeastCountedRows) return "";
-  if (is_in_order(columns, column)) return "in the order of the rows";
+  if (is_in_order(columns, column, rule.ties_are_in_order)) {
+    return "in the order of the rows";
+  }
   if (is_permutation_of_integers(columns, column)) return "one integer for each row";
   const auto values = values_of(columns, column);
   if (std::ranges::all_of(values, is_date_without_hyphens)) return "dates";
@@ -233,12 +236,10 @@ void check_ties(const ColumnsView& columns, const TieRule& rule) {
       columns.source, fmt::join(found, ", "), rule.advice, fmt::join(names, ",")));
 }
 
-void check_no_labels(const ColumnsView& columns,
-                     const std::vector<std::int64_t>& block_of_row,
-                     const std::string& option) {
+void check_no_labels(const ColumnsView& columns, const LabelRule& rule) {
   std::vector<std::string> found, others;
   for (std::size_t i = 0; i < columns.names.size(); ++i) {
-    const auto look = look_of_label(columns, i, block_of_row);
+    const auto look = look_of_label(columns, i, rule);
     if (look.empty()) {
       others.push_back(columns.names[i]);
     } else {
@@ -252,8 +253,8 @@ void check_no_labels(const ColumnsView& columns,
       "{}: expected measurements, found what looks like labels of rows: {}; name the "
       "columns to model{}",
       columns.source, fmt::join(found, ", "),
-      is_short ? fmt::format(": {} {}", option, fmt::join(others, ","))
-               : " with " + option));
+      is_short ? fmt::format(": {} {}", rule.option, fmt::join(others, ","))
+               : " with " + rule.option));
 }
 
 std::vector<FarValue> far_values(const ColumnsView& columns) {
@@ -277,8 +278,8 @@ std::vector<FarValue> far_values(const ColumnsView& columns) {
 std::string describe(const FarValue& far, const ColumnsView& columns,
                      const std::string& place) {
   return fmt::format(
-      "{}: column {}: {} lies far from all other values{} (eight tenths of them are "
-      "between {:.6g} and {:.6g}); is it a mistake, or a code for a missing value?",
+      "{}: column {}: {} lies far from all other values{} (80% of them are between "
+      "{:.6g} and {:.6g}); is it a mistake, or a code for a missing value?",
       place, in_quotes(columns.names[far.column]), far.value,
       far.count > 1 ? fmt::format(", in {} rows", far.count) : "", far.low, far.high);
 }

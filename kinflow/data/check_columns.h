@@ -52,10 +52,13 @@ inline constexpr std::int64_t kLeastOrderedRows = 100;
 /// density of such columns has no upper bound.
 /// Other functions of one column and nonlinear functions of several are not found.
 /// Takes O(rows columns^2), as one matrix product.
-/// @param known  columns at the beginning that are given and not modelled: they may
-///     follow from each other, and the message calls them by `role`
-void check_redundancy(const ColumnsView& columns, std::size_t known = 0,
-                      const std::string& role = {});
+/// @param known  columns at the beginning that are given and not modelled. They may
+///     follow from each other; the message calls them by `role`
+/// @return  texts on modelled columns that are monotone functions of known ones: such
+///     as one that grows with time, which may have a density all the same
+std::vector<std::string> check_redundancy(const ColumnsView& columns,
+                                          std::size_t known = 0,
+                                          const std::string& role = {});
 
 /// Rows from which on a column is not in order by chance.
 inline constexpr std::int64_t kLeastCountedRows = 20;
@@ -64,11 +67,13 @@ inline constexpr std::int64_t kLeastCountedRows = 20;
 /// the rows (numbers of rows, running times, sorted codes), a permutation of
 /// consecutive integers, dates or months without hyphens, or with one value in each
 /// block.
-/// @param block_of_row  [rows], or empty where there are no blocks
-/// @param option  that names the columns to take, for the message
-void check_no_labels(const ColumnsView& columns,
-                     const std::vector<std::int64_t>& block_of_row,
-                     const std::string& option = "--columns");
+struct LabelRule {
+  std::vector<std::int64_t> block_of_row = {};  ///< [rows]; empty: no blocks
+  /// Whether a column with equal values can be in the order of the rows.
+  bool ties_are_in_order = true;
+  std::string option = "--columns";  ///< names the columns to take, for the message
+};
+void check_no_labels(const ColumnsView& columns, const LabelRule& rule);
 
 /// A value that lies apart from all others of its column.
 struct FarValue {

@@ -222,12 +222,12 @@ std::vector<Function> monotone_functions(const ColumnsView& columns,
 
 }  // namespace
 
-void check_redundancy(const ColumnsView& columns, std::size_t known,
-                      const std::string& role) {
+std::vector<std::string> check_redundancy(const ColumnsView& columns, std::size_t known,
+                                          const std::string& role) {
   const auto name = [&](std::size_t i) {
     return in_quotes(columns.names[i]) + (i < known ? " (" + role + ")" : "");
   };
-  std::vector<std::string> found;
+  std::vector<std::string> found, of_known;
   const auto combinations = linear_combinations(columns);
   for (const auto& combination : combinations) {
     if (combination.column < known) continue;
@@ -239,10 +239,11 @@ void check_redundancy(const ColumnsView& columns, std::size_t known,
   }
   for (const auto& function : monotone_functions(columns, combinations)) {
     if (function.column < known) continue;
-    found.push_back(fmt::format("{} is a monotone function of {}",
+    auto& texts = function.of < known ? of_known : found;
+    texts.push_back(fmt::format("{} is a monotone function of {}",
                                 name(function.column), name(function.of)));
   }
-  if (found.empty()) return;
+  if (found.empty()) return of_known;
   throw InputError(
       fmt::format("{}: expected columns that do not follow from others, found that {}; "
                   "leave out one column of each",

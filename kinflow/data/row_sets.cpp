@@ -8,7 +8,6 @@
 #include "kinflow/core/size.h"
 
 namespace kinflow {
-namespace {}  // namespace
 
 RowSets::RowSets(std::int64_t rows) : parent_(to_size(rows)) {
   std::iota(parent_.begin(), parent_.end(), std::int64_t{0});

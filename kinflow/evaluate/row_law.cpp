@@ -52,9 +52,8 @@ void check_roles(const Model& model, const DependenceRequest& request) {
        {std::pair("--group", request.group), std::pair("--time", request.time)}) {
     const auto& modelled = model.columns;
     if (std::find(modelled.begin(), modelled.end(), column) == modelled.end()) continue;
-    throw InputError(
-        fmt::format("{}: expected a column that the model does not describe, found {}",
-                    option, in_quotes(column)));
+    throw InputError(fmt::format("{}: expected a column that is not modelled, found {}",
+                                 option, in_quotes(column)));
   }
 }
 

@@ -121,8 +121,10 @@ void check_scale_of_valid(const DataRequest& request, FitRows& rows) {
                     "found that {}",
                     request.valid_table, far.front()));
   }
-  const auto more = warnings_on_scale(request.valid_table, columns, usual);
-  rows.warnings.insert(rows.warnings.end(), more.begin(), more.end());
+  for (const auto& text : narrow_columns(columns, usual)) {
+    rows.warnings.push_back(request.valid_table + ": " + text +
+                            "; are they in other units?");
+  }
 }
 
 void check_several_times(const TableRows& rows, const DataRequest& request) {
@@ -144,28 +146,40 @@ void check_allowed_ties(const DataRequest& request,
   }
 }
 
-// A column that follows from the context has no density given it.
-void check_context_redundancy(const DataRequest& request, const FitRows& rows) {
-  const auto [context, names] = context_of_numbers(rows.train, request.context);
-  if (names.empty()) return;
-  auto all = names;
-  all.insert(all.end(), rows.columns.begin(), rows.columns.end());
-  const auto both = nd::cat({context, rows.train.data}, 1);
-  check_redundancy(columns_view(both, all, request.table), names.size(), "--context");
+// The columns do not follow from each other, nor from the context, given which they
+// would have no density.
+void check_none_follows(const DataRequest& request, FitRows& rows) {
+  auto data = rows.train.data;
+  auto names = rows.columns;
+  std::size_t known = 0;
+  if (rows.train.context.defined()) {
+    const auto [context, of_context] = context_of_numbers(rows.train, request.context);
+    known = of_context.size();
+    names.insert(names.begin(), of_context.begin(), of_context.end());
+    if (known > 0) data = nd::cat({context, data}, 1);
+  }
+  const auto monotone =
+      check_redundancy(columns_view(data, names, request.table), known, "--context");
+  for (const auto& text : monotone) {
+    rows.warnings.push_back(fmt::format(
+        "{}: {}; where it follows from it exactly, the density has no upper bound",
+        request.table, text));
+  }
 }
 
 // Whether a flow can learn the rows of the training table.
 void check_modelled(const DataRequest& request, const FlowOptions& flow,
-                    const FitRows& rows) {
+                    FitRows& rows) {
   const auto columns = columns_view(rows.train.data, rows.columns, request.table);
   check_spread(columns);
   if (request.columns.empty()) {
-    check_no_labels(columns, rows.train.labels.empty()
-                                 ? std::vector<std::int64_t>{}
-                                 : number_blocks(rows.train.labels).block_of_row);
+    LabelRule rule;
+    if (!rows.train.labels.empty()) {
+      rule.block_of_row = number_blocks(rows.train.labels).block_of_row;
+    }
+    check_no_labels(columns, rule);
   }
-  check_redundancy(columns);
-  if (rows.train.context.defined()) check_context_redundancy(request, rows);
+  check_none_follows(request, rows);
   check_ties(columns, {.share = least_tied_share(flow),
                        .allowed = request.allow_ties,
                        .advice = "leave them out (--columns), condition on them "
@@ -244,7 +258,8 @@ FitRows read_fit_rows(const DataRequest& request, const FlowOptions& flow) {
                                  request.table, rows.train.data.size(0)));
   }
   check_modelled(request, flow, rows);
-  rows.warnings = warnings_about_rows(request, rows, table);
+  const auto about_rows = warnings_about_rows(request, rows, table);
+  rows.warnings.insert(rows.warnings.end(), about_rows.begin(), about_rows.end());
   rows.hint = hint_on_positive(rows);
   if (!dependence.time.empty()) check_several_times(rows.train, request);
   if (!dependence.group.empty()) {

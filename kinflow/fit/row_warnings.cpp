@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -14,6 +15,7 @@
 #include "kinflow/array/array.h"
 #include "kinflow/core/counted.h"
 #include "kinflow/core/in_quotes.h"
+#include "kinflow/core/random.h"
 #include "kinflow/data/label_key.h"
 #include "kinflow/data/table.h"
 
@@ -32,6 +34,17 @@ void add_far_values(const ColumnsView& columns, const TableRows& rows,
   for (const auto& far : far_values(columns)) {
     warnings.push_back(describe(far, columns, place_of(table, rows, far.row)));
   }
+}
+
+// Of the data and of the context that is numbers.
+void add_far_values(const FitRows& fit, const std::vector<std::string>& context_columns,
+                    const TableRows& rows, const Table& table, Warnings& warnings) {
+  add_far_values(columns_view(rows.data, fit.columns, table.source()), rows, table,
+                 warnings);
+  if (!rows.context.defined()) return;
+  const auto [context, names] = context_of_numbers(rows, context_columns);
+  if (names.empty()) return;
+  add_far_values(columns_view(context, names, table.source()), rows, table, warnings);
 }
 
 std::string date_of(double days) {
@@ -56,8 +69,8 @@ void add_far_times(const std::string& column, const TableRows& rows, const Table
     warnings.push_back(
         times.are_dates
             ? fmt::format(
-                  "{}: column {}: {} lies far from all other dates (eight tenths "
-                  "of them are between {} and {}); is it a mistake, or a code "
+                  "{}: column {}: {} lies far from all other dates (80% of them are "
+                  "between {} and {}); is it a mistake, or a code "
                   "for a missing value?",
                   place, in_quotes(column), date_of(far.value), date_of(far.low),
                   date_of(far.high))
@@ -65,39 +78,57 @@ void add_far_times(const std::string& column, const TableRows& rows, const Table
   }
 }
 
-// Rows of continuous columns do not repeat by chance; of one column they may, where it
-// is rounded.
-void add_repeated_rows(const DataRequest& request, const TableRows& rows,
-                       const Table& table, Warnings& warnings) {
-  constexpr double kManyShare = 0.05;
-  constexpr std::int64_t kMany = 5;
-  if (rows.data.size(1) < 2 || !request.allow_ties.empty()) return;
+struct Repeats {
+  std::int64_t count = 0;           ///< rows that are equal to an earlier one
+  std::int64_t row = 0, first = 0;  ///< the first of them, and the one that it repeats
+};
+
+Repeats repeats_among(const Array& data) {
+  Repeats repeats;
   std::unordered_map<std::uint64_t, std::int64_t> first_row;
-  std::int64_t repeated = 0, example = 0, earlier = 0, row = 0;
-  for (const auto hash : row_hashes(rows)) {
+  std::int64_t row = 0;
+  for (const auto hash : row_hashes({.data = data})) {
     const auto [found, is_new] = first_row.emplace(hash, row);
-    if (!is_new && ++repeated == 1) {
-      example = row;
-      earlier = found->second;
+    if (!is_new && ++repeats.count == 1) {
+      repeats.row = row;
+      repeats.first = found->second;
     }
     ++row;
   }
-  if (repeated < kMany ||
-      static_cast<double>(repeated) < kManyShare * static_cast<double>(row)) {
-    return;
-  }
+  return repeats;
+}
+
+// Rows of rounded columns repeat by chance: about as often as rows whose first column
+// is that of other rows.
+void add_repeated_rows(const DataRequest& request, const TableRows& rows,
+                       const Table& table, Warnings& warnings) {
+  constexpr double kManyShare = 0.05, kMoreThanChance = 4;
+  constexpr std::int64_t kMany = 5;
+  if (rows.data.size(1) < 2 || !request.allow_ties.empty()) return;
+  const auto repeats = repeats_among(rows.data);
+  const auto count = static_cast<double>(repeats.count);
+  const auto n = rows.data.size(0);
+  if (repeats.count < kMany || count < kManyShare * static_cast<double>(n)) return;
+  auto others = rows.data.clone();
+  Random random(0);
+  others.select(1, 0).copy_(rows.data.select(1, 0).index_select(
+      0, nd::tensor(random.permutation(n), nd::kLong)));
+  const auto by_chance = static_cast<double>(repeats_among(others).count);
+  if (count < kMoreThanChance * by_chance) return;
   warnings.push_back(fmt::format(
-      "{}: {} of {} rows repeat an earlier row in all modelled columns (the first is "
-      "that "
-      "of line {}); if they were entered twice, they count twice",
-      place_of(table, rows, example), repeated, row,
-      table.line_of_row(rows.kept_rows[static_cast<std::size_t>(earlier)])));
+      "{}: this row repeats line {} in all modelled columns, as {} of {} rows repeat "
+      "an "
+      "earlier one; copies count as further observations",
+      place_of(table, rows, repeats.row),
+      table.line_of_row(rows.kept_rows[static_cast<std::size_t>(repeats.first)]),
+      repeats.count, n));
 }
 
 // A label such as "unknown" makes one group of rows that have nothing in common.
 void add_catch_all_group(const std::string& column, const TableRows& rows,
                          const Table& table, Warnings& warnings) {
-  constexpr double kLargeShare = 0.3, kMoreThanNext = 10, kNamedMoreThanNext = 3;
+  constexpr double kLargeShare = 0.3, kMoreThanNext = 10;
+  constexpr double kNamedShare = 0.05, kNamedMoreThanNext = 3, kNamedRows = 10;
   constexpr std::array kNames = {"0",    "-1",    "-",       "?",      "none",
                                  "misc", "other", "unknown", "missing"};
   const auto blocks = number_blocks(rows.labels);
@@ -112,9 +143,11 @@ void add_catch_all_group(const std::string& column, const TableRows& rows,
                          [](unsigned char c) { return std::tolower(c); });
   const bool is_named = std::ranges::find(kNames, lower) != kNames.end();
   const double ratio = size / static_cast<double>(sizes[1]);
-  const bool is_large = size > kLargeShare * static_cast<double>(rows.labels.size());
-  if (is_named ? ratio < kNamedMoreThanNext : !is_large || ratio < kMoreThanNext)
-    return;
+  const double share = size / static_cast<double>(rows.labels.size());
+  const bool is_doubtful = is_named ? size >= kNamedRows && share >= kNamedShare &&
+                                          ratio >= kNamedMoreThanNext
+                                    : share >= kLargeShare && ratio >= kMoreThanNext;
+  if (!is_doubtful) return;
   warnings.push_back(fmt::format(
       "{}: group {} of column {} has {} of the {} rows, the next largest {}; if this "
       "label stands for unknown groups, give each of its rows a label of its own",
@@ -127,15 +160,7 @@ void add_catch_all_group(const std::string& column, const TableRows& rows,
 Warnings warnings_about_rows(const DataRequest& request, const FitRows& rows,
                              const Table& table) {
   Warnings warnings;
-  add_far_values(columns_view(rows.train.data, rows.columns, table.source()),
-                 rows.train, table, warnings);
-  if (rows.train.context.defined()) {
-    const auto [context, names] = context_of_numbers(rows.train, request.context);
-    if (!names.empty()) {
-      add_far_values(columns_view(context, names, table.source()), rows.train, table,
-                     warnings);
-    }
-  }
+  add_far_values(rows, request.context, rows.train, table, warnings);
   if (!rows.train.times.values.empty()) {
     add_far_times(request.dependence.time, rows.train, table, warnings);
   }
@@ -149,8 +174,7 @@ Warnings warnings_about_rows(const DataRequest& request, const FitRows& rows,
 Warnings warnings_about_valid_rows(const DataRequest& request, const FitRows& rows,
                                    const Table& table) {
   Warnings warnings;
-  add_far_values(columns_view(rows.valid.data, rows.columns, table.source()),
-                 rows.valid, table, warnings);
+  add_far_values(rows, request.context, rows.valid, table, warnings);
   const auto& group = request.dependence.group;
   const auto& names = table.names();
   if (group.empty() || std::find(names.begin(), names.end(), group) == names.end()) {

@@ -28,7 +28,8 @@ struct ScannedBlock {
 struct ScanOptions {
   std::int64_t threads = 1;
   int autosomes = kHumanAutosomes;
-  /// Interrupted is thrown between two blocks once this is true; may be null.
+  /// Interrupted is thrown between two blocks, or two Wald tests, once this is true;
+  /// may be null.
   const std::atomic<bool>* stop = nullptr;
 };
 

@@ -14,7 +14,6 @@
 
 #include "kinflow/core/error.h"
 #include "kinflow/core/in_quotes.h"
-#include "kinflow/data/cells.h"
 #include "kinflow/data/text_lines.h"
 
 namespace kinflow {
@@ -110,16 +109,11 @@ std::string parent(std::string_view cell) {
   return std::string(cell == "0" ? "" : cell);
 }
 
-/// 1 and 2 as plink writes them, or M and F; other numbers and missing values are
-/// unknown.
-int sex_of(const TextLines& lines, std::string_view cell) {
-  if (cell == "1" || cell == "M" || cell == "m") return kMale;
-  if (cell == "2" || cell == "F" || cell == "f") return kFemale;
-  double number = 0;
-  if (read_number(cell, number) == CellKind::text) {
-    lines.fail("expected a sex (1 male, 2 female, 0 unknown), found " +
-               in_quotes(cell));
-  }
+/// 1 and 2 as plink writes them, or a letter or a word; all else is unknown.
+int sex_of(std::string_view cell) {
+  const auto name = lower_case(cell);
+  if (name == "1" || name == "m" || name == "male") return kMale;
+  if (name == "2" || name == "f" || name == "female") return kFemale;
   return kUnknownSex;
 }
 
@@ -152,7 +146,7 @@ Person person_in(const TextLines& lines, std::size_t& columns) {
   return {.id = sample_id(family, individual),
           .father = parent(father),
           .mother = parent(mother),
-          .sex = sex_of(lines, sex)};
+          .sex = sex_of(sex)};
 }
 
 bool is_everyone_in_order(std::span<const std::int64_t> people, std::size_t count) {

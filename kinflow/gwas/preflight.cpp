@@ -9,7 +9,6 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
-#include <set>
 #include <span>
 
 #include "kinflow/core/blas_threads.h"
@@ -83,24 +82,12 @@ void warn_of_traits(const GwasInputs& inputs, const TraitCorrelations& together,
   }
 }
 
-/// Columns with few values are categories, whose codes lie where they lie.
-bool has_many_values(std::span<const double> values) {
-  constexpr std::size_t kFew = 10;
-  std::set<double> seen;
-  for (const double value : values) {
-    seen.insert(value);
-    if (seen.size() > kFew) return true;
-  }
-  return false;
-}
-
 void warn_of_covariates(const GwasInputs& inputs, TestKind test, Logger& logger) {
   const auto& covariates = inputs.people().covariates;
   const auto people = static_cast<std::size_t>(inputs.count());
   const auto ids = inputs.ids();
   for (std::size_t i = 0; i < covariates.names.size(); ++i) {
     const auto values = std::span(covariates.values).subspan(i * people, people);
-    if (!has_many_values(values)) continue;
     const ColumnsView column{.source = inputs.data().covariates.path,
                              .names = {covariates.names[i]},
                              .rows = inputs.count(),
@@ -122,8 +109,8 @@ void warn_of_covariates(const GwasInputs& inputs, TestKind test, Logger& logger)
   if (test != TestKind::score || inflation < kMuchInflation) return;
   logger.warning(fmt::format(
       "{} for {} people: statistics of the score test come out {:.2f} times too large "
-      "under the null, and p-values too small; fewer columns, or --test wald, whose "
-      "variances count them",
+      "under the null, and p-values too small; fewer columns, or --test wald, which "
+      "estimates variances by REML and so allows for them",
       counted(covariates.names.size(), "covariate column"), people, inflation));
 }
 

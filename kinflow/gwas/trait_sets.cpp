@@ -2,7 +2,6 @@
 #include "kinflow/gwas/trait_sets.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "kinflow/core/blas_threads.h"
@@ -36,14 +35,9 @@ ColumnsView traits_as_read(const GwasInputs& inputs) {
 
 void check_no_labels_are_traits(const GwasInputs& inputs) {
   if (!inputs.data().traits.columns.empty()) return;
-  const auto all = traits_as_read(inputs);
-  for (std::size_t i = 0; i < all.names.size(); ++i) {
-    auto one = all;
-    one.names = {all.names[i]};
-    one.values += static_cast<std::int64_t>(i) * all.column_stride;
-    const std::set<double> distinct(one.values, one.values + one.rows);
-    if (std::ssize(distinct) == one.rows) check_no_labels(one, {}, "--pheno-name");
-  }
+  // Cases may come first.
+  check_no_labels(traits_as_read(inputs),
+                  {.ties_are_in_order = false, .option = "--pheno-name"});
 }
 
 void check_flow_traits(const GwasRequest& request, const GwasInputs& inputs) {

@@ -15,8 +15,7 @@ namespace kinflow {
 
 /// The traits of the people who are analysed, as they are in the table.
 ColumnsView traits_as_read(const GwasInputs& inputs);
-/// InputError where traits that were not named look like labels of rows. A trait with
-/// equal values does not, in whatever order people are: cases may come first.
+/// InputError where traits that were not named look like labels of rows.
 void check_no_labels_are_traits(const GwasInputs& inputs);
 /// InputError where a flow cannot learn them; see data/check_columns.h. What covariates
 /// leave of a trait with ties has none, but is no less discrete.

@@ -27,6 +27,7 @@ double log10_p_of_text(std::string_view text) {
                     digits.data() + digits.size(), exponent);
     text = text.substr(0, end);
   }
+  if (text.starts_with('+')) text.remove_prefix(1);
   std::from_chars(text.data(), text.data() + text.size(), value);
   return std::max(0.0, -std::log10(value) - exponent);
 }

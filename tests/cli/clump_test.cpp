@@ -91,7 +91,8 @@ TEST_F(Clump, VariantsAtOtherPlacesAreWarnedOf) {
 TEST_F(Clump, MistakesAreRefused) {
   expect_refusal(folder_, clump({"--p1", "0"}),
                  {"--p1: expected a number from 1e-300 to 1"});
-  expect_refusal(folder_, clump({"--r2", "1"}), {"expected r2 from 0 to below 1"});
+  expect_refusal(folder_, clump({"--r2", "1"}),
+                 {"--r2: expected a number from 0 to 0.999999"});
   expect_refusal(folder_, clump({"--kb", "-1"}), {"--kb"});
   expect_refusal(folder_, clump({"--p-field", "p_wald"}),
                  {"t.assoc.tsv:1", "'p_wald'", "found none"});

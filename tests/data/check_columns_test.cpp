@@ -56,7 +56,8 @@ std::string redundant(const Columns& columns) {
 }
 std::string labelled(const Columns& columns,
                      const std::vector<std::int64_t>& block_of_row = {}) {
-  return refusal([&] { check_no_labels(columns.view(), block_of_row); });
+  return refusal(
+      [&] { check_no_labels(columns.view(), {.block_of_row = block_of_row}); });
 }
 
 void expect_mentions(const std::string& text, const std::vector<std::string>& parts) {

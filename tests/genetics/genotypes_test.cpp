@@ -51,7 +51,7 @@ TEST(Genotypes, HaveTheLinesOfTheOtherFiles) {
   const auto content = random_content(3, 1, 5);
   write_bed(folder, "t", content);
   folder.write("t.bim", "  chrX  rs1 1.5 77  A,T  <DEL>\r\n\n");
-  folder.write("t.fam", "0 a 0 0 1 NA\nf b p 0 2 -9\nf c p q 3 3\n");
+  folder.write("t.fam", "0 a 0 0 1 NA\nf b p 0 2 -9\nf c p q other 3\n");
   const Genotypes genotypes(folder.path("t"));
   const Variant& variant = genotypes.variants()[0];
   EXPECT_EQ(variant.chromosome, "chrX");

@@ -35,6 +35,7 @@ TEST(PValue, OfTextMayBeBelowTheSmallestNumber) {
   EXPECT_NEAR(log10_p_of_text("3.2E-1234"), 1234 - std::log10(3.2), 1e-12);
   EXPECT_NEAR(log10_p_of_text("0.05"), log10_p_of(0.05), 1e-15);
   EXPECT_EQ(log10_p_of_text("1e+00"), 0);
+  EXPECT_NEAR(log10_p_of_text("+1e-400"), 400, 1e-12);
   EXPECT_TRUE(std::isinf(log10_p_of_text("0")));
   EXPECT_TRUE(std::isinf(log10_p_of_text("0e-5")));
 }
