@@ -18,17 +18,17 @@ double log10_p_of_log(double log_p) {
 double log10_p_of(double p) { return p >= 1 ? 0 : -std::log10(p); }
 
 double log10_p_of_text(std::string_view text) {
+  const auto number = [](std::string_view part, auto& value) {
+    if (part.starts_with('+')) part.remove_prefix(1);
+    return std::from_chars(part.data(), part.data() + part.size(), value).ec;
+  };
   double value = 0;
   int exponent = 0;
   const auto end = text.find_first_of("eE");
-  if (end != text.npos) {
-    const auto digits = text.substr(end + 1);
-    std::from_chars(digits.data() + (digits.starts_with('+') ? 1 : 0),
-                    digits.data() + digits.size(), exponent);
-    text = text.substr(0, end);
+  if (end != text.npos && number(text.substr(end + 1), exponent) != std::errc()) {
+    return HUGE_VAL;
   }
-  if (text.starts_with('+')) text.remove_prefix(1);
-  std::from_chars(text.data(), text.data() + text.size(), value);
+  number(text.substr(0, end), value);
   return std::max(0.0, -std::log10(value) - exponent);
 }
 

@@ -37,6 +37,7 @@ TEST(PValue, OfTextMayBeBelowTheSmallestNumber) {
   EXPECT_EQ(log10_p_of_text("1e+00"), 0);
   EXPECT_NEAR(log10_p_of_text("+1e-400"), 400, 1e-12);
   EXPECT_TRUE(std::isinf(log10_p_of_text("0")));
+  EXPECT_TRUE(std::isinf(log10_p_of_text("1e-99999999999")));
   EXPECT_TRUE(std::isinf(log10_p_of_text("0e-5")));
 }
 
